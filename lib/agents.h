@@ -1,0 +1,62 @@
+/* The agents: what each command needs from the host, as data.
+ *
+ * Facts come from runs of the real programs (claude, codex, gemini, opencode) or, where a row
+ * says so, from public documentation only. Paths are relative to HOME unless absolute.
+ */
+#pragma once
+
+#include "policy.h"
+
+/* How a path of the agent is shown inside, in a profile that binds state. */
+enum sbx_path_mode {
+	SBX_PATH_CONFIG, /* read-only */
+	SBX_PATH_EXEC, /* read-only: the host's agent runs code named here */
+	SBX_PATH_CREDENTIAL, /* read-only: what the agent logs in with */
+	SBX_PATH_STATE, /* a directory, writable and kept: transcripts */
+	SBX_PATH_COPY, /* a file copied into the private HOME, never written back */
+	_SBX_PATH_MODE_MAX,
+};
+
+struct sbx_agent_path {
+	const char *path;
+	enum sbx_path_mode mode;
+	const char *why;
+};
+
+/* A variable given a fixed value inside. */
+struct sbx_agent_env {
+	const char *name;
+	const char *value;
+	const char *why;
+};
+
+struct sbx_agent {
+	const char *name;
+	const char *command; /* program name; NULL for generic */
+	const char *const *skip_flags; /* switch permission prompts off; NULL-ended */
+	const char *const *roots; /* state roots, for refusing work dirs; NULL-ended */
+	const struct sbx_agent_path *paths; /* ended by .path == NULL */
+	const char *const *env; /* names passed where keys are; NULL-ended */
+	const struct sbx_agent_env *set_env; /* ended by .name == NULL */
+	bool verified; /* false: documentation only, never run by us */
+	const char *why;
+};
+
+/* The row, borrowed; NULL when there is none. */
+SBX_PUBLIC const struct sbx_agent *sbx_agent_find(const char *name);
+/* All rows, borrowed; *ret_n of them. */
+SBX_PUBLIC const struct sbx_agent *sbx_agents(size_t *ret_n);
+SBX_PUBLIC const char *sbx_path_mode_name(enum sbx_path_mode mode);
+
+/* A path inside a writable work dir that the host would later execute or obey. It is
+ * read-only inside, whatever agent runs: one agent must not plant code for another. */
+struct sbx_protected {
+	const char *path; /* relative to the work dir */
+	const char *why;
+};
+
+SBX_PUBLIC const struct sbx_protected *sbx_protected_paths(size_t *ret_n);
+
+/* Below HOME, of no agent: secrets, and what the host runs by itself. No work dir may lie in
+ * or above one. NULL-ended, borrowed. */
+SBX_PUBLIC const char *const *sbx_credential_dirs(void);

@@ -1,0 +1,475 @@
+#include "launch.h"
+
+#include "filter.h"
+#include "resources.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/keyctl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* The last process inside dies a millisecond after the monitor; more than this is a leak. */
+#define GRACE_MS 1000
+#define KILL_MS 5000
+
+/* What the child needs, prepared before the fork. */
+struct child {
+	const struct sbx_launch_opts *opts;
+	const char *bwrap;
+	char *const *argv;
+	char *const *envp;
+	const struct sbx_resources *res;
+	int args_fd;
+	int status_fd;
+	pid_t parent;
+	const sigset_t *mask; /* the caller's, for the mutant that keeps it */
+	int *failed; /* the child's -errno; the memory is shared until the exec */
+};
+
+static void reset_signals(const struct child *c)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	sigemptyset(&none);
+	if (c->opts->skip_steps & SBX_STEP_SIGNALS) {
+		sigprocmask(SIG_SETMASK, c->mask, NULL);
+		return;
+	}
+	/* KILL and STOP refuse; there is nothing to do about it. */
+	for (int sig = 1; sig < NSIG; sig++)
+		sigaction(sig, &dfl, NULL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int place_stdio(const struct child *c)
+{
+	const int want[3] = { c->opts->in, c->opts->out, c->opts->err };
+
+	for (int i = 0; i < 3; i++)
+		if (want[i] >= 0 && dup2(want[i], i) < 0)
+			return -errno;
+	for (int i = 0; i < 3 && !(c->opts->skip_steps & SBX_STEP_STDIO); i++) {
+		int flags = fcntl(i, F_GETFD);
+
+		/* One that closes on exec is as good as closed. */
+		if (flags >= 0 && (flags & FD_CLOEXEC))
+			close(i);
+		if ((flags < 0 || (flags & FD_CLOEXEC)) && open("/dev/null", O_RDWR) != i)
+			return -EBADF;
+	}
+	return 0;
+}
+
+static int inherit(int fd)
+{
+	if (fd < 0)
+		return 0;
+	return fcntl(fd, F_SETFD, 0) < 0 ? -errno : 0;
+}
+
+/* Leaves open only 0-2, and what bwrap is told about. */
+static int close_others(const struct child *c)
+{
+	int r = 0;
+
+	if (!(c->opts->skip_steps & SBX_STEP_CLOSE) &&
+		syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return -errno;
+	for (size_t i = 0; r == 0 && i < c->res->n; i++)
+		r = inherit(c->res->fds[i]);
+	if (r == 0)
+		r = inherit(c->args_fd);
+	return r ? r : inherit(c->status_fd);
+}
+
+static int harden(const struct child *c)
+{
+	unsigned skip = c->opts->skip_steps;
+
+	if (!(skip & SBX_STEP_DEATHSIG)) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+			return -errno;
+		if (getppid() != c->parent) /* it died before the line above */
+			return -ESRCH;
+	}
+	if (!(skip & SBX_STEP_SESSION) && setsid() < 0)
+		return -errno;
+	reset_signals(c);
+	if (!(skip & SBX_STEP_CORE) &&
+		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 }) < 0)
+		return -errno;
+	/* ENOSYS: the kernel has none. EPERM: a filter around us forbids them, also inside. */
+	if (!(skip & SBX_STEP_KEYRING) &&
+		syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 &&
+		errno != ENOSYS && errno != EPERM)
+		return -errno;
+	/* The bare call: libc's would tell the other threads. */
+	if (!(skip & SBX_STEP_GROUPS) && syscall(SYS_setgroups, 0, NULL) < 0 &&
+		errno != EPERM)
+		return -errno;
+	return 0;
+}
+
+/* Runs in the parent's memory, on a stack of its own, while the parent waits: only system
+ * calls, nothing that allocates or locks. */
+static int child_main(void *arg)
+{
+	const struct child *c = arg;
+	int r = harden(c);
+
+	if (r == 0)
+		r = place_stdio(c);
+	if (r == 0)
+		r = close_others(c);
+	if (r == 0) {
+		execve(c->bwrap, c->argv, c->envp);
+		r = -errno;
+	}
+	*c->failed = r;
+	_exit(127);
+}
+
+/* As vfork: copying the page tables of the caller costs as much as a third of bwrap's start.
+ * No handler of the caller may run in the child, hence the mask. */
+static pid_t clone_child(struct child *c)
+{
+	const size_t size = 65536;
+	SBX_CLEANUP_FREE char *stack = sbx_xrealloc(NULL, size, 1);
+	sigset_t all, old;
+	pid_t pid;
+	int err;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	/* cppcheck-suppress autoVariables ; the child is done with it before we return */
+	c->mask = &old;
+	pid = clone(child_main, stack + size, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
+	err = errno;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	errno = err;
+	return pid;
+}
+
+static int fork_child(
+	struct sbx_launch *l, struct child *c, int status_rd, struct sbx_error *e)
+{
+	int r = 0;
+
+	/* cppcheck-suppress autoVariables ; likewise */
+	c->failed = &r;
+	c->parent = getpid();
+	l->pid = clone_child(c);
+	if (l->pid < 0)
+		return sbx_error_set(e, SBX_E_SYSTEM, errno, "clone: %m");
+	if (r < 0) {
+		waitpid(l->pid, NULL, 0);
+		return sbx_error_set(e, r == -ENOENT ? SBX_E_NOT_INSTALLED : SBX_E_SYSTEM,
+			-r, "%s: cannot be started: %s", c->bwrap, strerror(-r));
+	}
+	l->pidfd = sbx_fd_high(pidfd_open(l->pid, 0));
+	if (l->pidfd < 0) {
+		r = errno;
+		kill(l->pid, SIGKILL);
+		waitpid(l->pid, NULL, 0);
+		return sbx_error_set(e, SBX_E_SYSTEM, r, "pidfd_open: %s", strerror(r));
+	}
+	l->status_fd = status_rd;
+	return 0;
+}
+
+static char **command_line(
+	const char *bwrap, int args_fd, char *const cmd[], char *fd_text)
+{
+	size_t n = 0, k = 0;
+	char **argv;
+
+	while (cmd[n])
+		n++;
+	argv = sbx_xcalloc(n + 5, sizeof(*argv));
+	sprintf(fd_text, "%d", args_fd);
+	argv[k++] = (char *)bwrap;
+	argv[k++] = (char *)"--args";
+	argv[k++] = fd_text;
+	argv[k++] = (char *)"--";
+	for (size_t i = 0; i < n; i++)
+		argv[k++] = cmd[i];
+	return argv;
+}
+
+static int start_rendered(struct sbx_launch *l, struct sbx_argv *a,
+	const struct sbx_resources *res, const struct sbx_host *h, char *const cmd[],
+	const struct sbx_launch_opts *opts, struct sbx_error *e)
+{
+	SBX_CLEANUP_FD int args_fd = -1, status_rd = -1, status_wr = -1;
+	SBX_CLEANUP_FREE char *packed = NULL;
+	SBX_CLEANUP_FREE char **argv = NULL;
+	char fd_text[16];
+	size_t len;
+	int p[2], r;
+
+	r = sbx_pipe(p);
+	if (r < 0)
+		return sbx_error_set(e, SBX_E_SYSTEM, -r, "pipe: %s", strerror(-r));
+	status_rd = p[0];
+	status_wr = p[1];
+	if (fcntl(status_rd, F_SETFL, O_NONBLOCK) < 0)
+		return sbx_error_set(e, SBX_E_SYSTEM, errno, "fcntl: %m");
+	sbx_strv_add(&a->args, "--json-status-fd");
+	sbx_strv_addf(&a->args, "%d", status_wr);
+	packed = sbx_argv_pack(a, &len);
+	args_fd = sbx_memfd("sbx-args", packed, len);
+	if (args_fd < 0)
+		return sbx_error_set(
+			e, SBX_E_SYSTEM, -args_fd, "memfd: %s", strerror(-args_fd));
+	argv = command_line(h->bwrap.path, args_fd, cmd, fd_text);
+	r = fork_child(l,
+		&(struct child){
+			.opts = opts,
+			.bwrap = h->bwrap.path,
+			.argv = argv,
+			.envp = opts->skip_steps & SBX_STEP_ENV ? h->environ.v : a->env.v,
+			.res = res,
+			.args_fd = args_fd,
+			.status_fd = status_wr,
+		},
+		status_rd, e);
+	if (r == 0)
+		status_rd = -1; /* the launch owns it now */
+	return r;
+}
+
+static int check_allowed(
+	const struct sbx_host *h, const struct sbx_launch_opts *opts, struct sbx_error *e)
+{
+	int r = 0;
+
+	if (h->bwrap.path == NULL) {
+		r = sbx_error_set(
+			e, SBX_E_NOT_INSTALLED, ENOENT, "bwrap was not found in PATH");
+		sbx_error_remedy(e, "install it: apt-get install bubblewrap");
+	} else if (h->bwrap.mode & (S_ISUID | S_ISGID)) {
+		r = sbx_error_set(e, SBX_E_SETUID_BWRAP, EPERM,
+			"%s is setuid or setgid: its bugs would run with privileges",
+			h->bwrap.path);
+		sbx_error_remedy(e, "chmod ug-s %s; user namespaces make it unnecessary",
+			h->bwrap.path);
+	} else if (geteuid() == 0 && !opts->allow_root) {
+		r = sbx_error_set(e, SBX_E_ROOT, EPERM,
+			"refused as root: uid 0 inside is uid 0 of the host, and keeps too much");
+		sbx_error_remedy(e, "run it as an ordinary user");
+	}
+	return r;
+}
+
+int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *plan,
+	const struct sbx_host *h, char *const cmd[], const struct sbx_launch_opts *opts,
+	struct sbx_error *e)
+{
+	struct sbx_launch l = {
+		.pidfd = -1, .status_fd = -1, .child_pidfd = -1, .exit_code = -1
+	};
+	struct sbx_resources res = { 0 };
+	struct sbx_argv a = { 0 };
+	int r = check_allowed(h, opts, e);
+
+	if (r < 0)
+		return r;
+	r = sbx_resources_open(
+		&res, plan, h, sbx_host_has_option(h, "--bind-fd"), opts->skip_filter, e);
+	if (r < 0)
+		return r;
+	r = sbx_argv_render(&a, plan, res.fds, e);
+	if (r == 0)
+		r = start_rendered(&l, &a, &res, h, cmd, opts, e);
+	sbx_argv_done(&a);
+	sbx_resources_done(&res);
+	if (r == 0)
+		*ret = l;
+	return r;
+}
+
+/* ---- following it ---- */
+
+static long long report_number(const struct sbx_launch *l, const char *key)
+{
+	const char *p = strstr(l->report, key);
+	char *end;
+	long long v;
+
+	if (p == NULL)
+		return -1;
+	p += strlen(key);
+	errno = 0;
+	v = strtoll(p, &end, 10);
+	/* A number at the very end may go on in the next read. */
+	return end == p || *end == '\0' || errno ? -1 : v;
+}
+
+static bool monitor_running(const struct sbx_launch *l)
+{
+	struct pollfd p = { .fd = l->pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 0;
+}
+
+static void find_child(struct sbx_launch *l)
+{
+	long long pid = report_number(l, "\"child-pid\":");
+
+	if (l->child || pid <= 0)
+		return;
+	l->child = (pid_t)pid;
+	l->child_pidfd = sbx_fd_high(pidfd_open(l->child, 0));
+	/* While the monitor lives it has not been reaped, so the number still means it. */
+	if (l->child_pidfd >= 0 && !monitor_running(l)) {
+		close(l->child_pidfd);
+		l->child_pidfd = -1;
+	}
+}
+
+void sbx_launch_pump(struct sbx_launch *l)
+{
+	while (l->status_fd >= 0) {
+		size_t room = sizeof(l->report) - 1 - l->report_len;
+		char spill[256];
+		ssize_t n = read(l->status_fd, room ? l->report + l->report_len : spill,
+			room ? room : sizeof(spill));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n <= 0) {
+			close(l->status_fd);
+			l->status_fd = -1;
+		} else if (room) {
+			l->report_len += (size_t)n;
+			l->report[l->report_len] = '\0';
+		}
+	}
+	find_child(l);
+	if (l->exit_code < 0)
+		l->exit_code = (int)report_number(l, "\"exit-code\":");
+}
+
+/* The namespace's first process takes all others with it; the monitor alone may not. */
+void sbx_launch_kill(struct sbx_launch *l)
+{
+	long long deadline = sbx_now_ms() + GRACE_MS;
+
+	sbx_launch_pump(l);
+	/* Killed too early the monitor leaves a half-made sandbox: first learn its child. */
+	while (l->child == 0 && l->status_fd >= 0 && monitor_running(l)) {
+		struct pollfd p = { .fd = l->status_fd, .events = POLLIN };
+		long long left = deadline - sbx_now_ms();
+
+		if (left <= 0 || poll(&p, 1, (int)left) <= 0)
+			break;
+		sbx_launch_pump(l);
+	}
+	if (l->child_pidfd >= 0)
+		pidfd_send_signal(l->child_pidfd, SIGKILL, NULL, 0);
+	if (l->pidfd >= 0)
+		pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
+}
+
+static bool await_readable(int fd, int timeout_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	long long deadline = sbx_now_ms() + timeout_ms;
+	int r;
+
+	do {
+		long long left = timeout_ms < 0 ? -1 : deadline - sbx_now_ms();
+
+		if (timeout_ms >= 0 && left < 0)
+			left = 0;
+		r = poll(&p, 1, (int)left);
+	} while (r < 0 && errno == EINTR);
+	return r > 0;
+}
+
+/* Waits for the monitor while following its report. False at the deadline. */
+static bool follow(struct sbx_launch *l, int timeout_ms)
+{
+	long long deadline = sbx_now_ms() + timeout_ms;
+
+	for (;;) {
+		struct pollfd p[2] = { { .fd = l->pidfd, .events = POLLIN },
+			{ .fd = l->status_fd, .events = POLLIN } };
+		long long left = timeout_ms < 0 ? -1 : deadline - sbx_now_ms();
+
+		if (timeout_ms >= 0 && left <= 0)
+			return false;
+		if (poll(p, 2, (int)left) < 0 && errno != EINTR)
+			return false;
+		sbx_launch_pump(l);
+		if (p[0].revents)
+			return true;
+	}
+}
+
+/* Judged by the sandbox's own pid 1, which ends last; not by the monitor's word. */
+static bool reap_survivors(struct sbx_launch *l)
+{
+	if (l->child_pidfd < 0 || await_readable(l->child_pidfd, GRACE_MS))
+		return false;
+	pidfd_send_signal(l->child_pidfd, SIGKILL, NULL, 0);
+	await_readable(l->child_pidfd, KILL_MS);
+	return true;
+}
+
+int sbx_launch_wait(struct sbx_launch *l, int timeout_ms, struct sbx_exit *ret)
+{
+	bool timed_out = !follow(l, timeout_ms);
+	struct sbx_exit x = { 0 };
+	int status = 0;
+
+	if (timed_out)
+		sbx_launch_kill(l);
+	while (waitpid(l->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	l->pid = 0;
+	sbx_launch_pump(l);
+	x.survivors = reap_survivors(l);
+	if (timed_out) {
+		x.how = SBX_HOW_TIMEOUT;
+	} else if (WIFSIGNALED(status)) {
+		x.how = SBX_HOW_KILLED;
+		x.code = WTERMSIG(status);
+	} else if (l->exit_code >= 0) {
+		x.how = SBX_HOW_EXITED;
+		x.code = l->exit_code;
+	} else {
+		x.how = SBX_HOW_NOT_STARTED;
+		x.code = WEXITSTATUS(status);
+	}
+	*ret = x;
+	return 0;
+}
+
+void sbx_launch_done(struct sbx_launch *l)
+{
+	struct sbx_exit x;
+
+	if (l->pid > 0) {
+		sbx_launch_kill(l);
+		sbx_launch_wait(l, KILL_MS, &x);
+	}
+	sbx_close_fd(&l->pidfd);
+	sbx_close_fd(&l->status_fd);
+	sbx_close_fd(&l->child_pidfd);
+	*l = (struct sbx_launch){ .pidfd = -1, .status_fd = -1, .child_pidfd = -1 };
+}

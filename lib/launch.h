@@ -1,0 +1,99 @@
+/* From plan to process: the only place that forks and executes bwrap, and the hygiene that
+ * no bwrap option gives (docs/security.md, section "The launch").
+ *
+ * A launch owns a pidfd of the bwrap monitor, one of the sandbox's first process, and the
+ * pipe on which bwrap reports. The caller may poll all three, or just call sbx_launch_wait().
+ */
+#pragma once
+
+#include "argv.h"
+
+#include <sys/types.h>
+
+/* Steps between fork and exec. Each can be left out, for sbx-verify's mutants only. */
+enum sbx_step {
+	SBX_STEP_ENV = 1 << 0, /* filtered environment (/proc/1/environ shows bwrap's) */
+	SBX_STEP_STDIO =
+		1 << 1, /* 0, 1 and 2 open: a closed one hands out the host tree */
+	SBX_STEP_CLOSE = 1 << 2, /* everything from 3 up closed but what is declared */
+	SBX_STEP_SESSION = 1 << 3, /* a session of its own: kill(0) stays inside */
+	SBX_STEP_SIGNALS =
+		1 << 4, /* dispositions and mask reset: ignored SIGCHLD hangs bwrap */
+	SBX_STEP_CORE =
+		1 << 5, /* no core dump: the host's handler would read the crash */
+	SBX_STEP_DEATHSIG =
+		1 << 6, /* dies with the runner, also before bwrap arranges it */
+	SBX_STEP_KEYRING = 1 << 7, /* a session keyring of its own */
+	SBX_STEP_GROUPS = 1 << 8, /* no supplementary groups, where permitted */
+};
+
+struct sbx_launch_opts {
+	int in, out, err; /* descriptors for 0, 1, 2; >= 3, or -1 to inherit */
+	bool allow_root; /* uid 0 is refused otherwise */
+	unsigned skip_steps; /* enum sbx_step bits; 0 but for mutants */
+	const bool *skip_filter; /* as for sbx_filter_memfd(); NULL but for mutants */
+};
+
+/* { .in = -1, .out = -1, .err = -1 } */
+#define SBX_LAUNCH_INHERIT ((struct sbx_launch_opts){ .in = -1, .out = -1, .err = -1 })
+
+struct sbx_launch {
+	pid_t pid; /* the bwrap monitor */
+	int pidfd; /* readable when it has ended */
+	int status_fd; /* bwrap's --json-status-fd; -1 after its end */
+	pid_t child; /* the sandbox's pid 1, in the caller's numbers; 0: not known yet */
+	int child_pidfd; /* -1: not known, or gone before it could be opened */
+	int exit_code; /* as bwrap reported it; -1: none, the command was not executed */
+	char report[1024]; /* bytes of status_fd */
+	size_t report_len;
+};
+
+enum sbx_how {
+	SBX_HOW_EXITED, /* the command ran; code is its status, 128+n for a signal */
+	SBX_HOW_NOT_STARTED, /* bwrap ended without executing it */
+	SBX_HOW_KILLED, /* the monitor was killed by a signal */
+	SBX_HOW_TIMEOUT, /* the deadline passed; everything was killed */
+};
+
+struct sbx_exit {
+	enum sbx_how how;
+	int code; /* for EXITED: of the command; else of the monitor, or its signal */
+	bool survivors; /* processes outlived the monitor by the grace time and were killed */
+};
+
+/* Starts bwrap with the plan around cmd (NULL-ended, cmd[0] a path as seen inside, or a name
+ * looked up inside). On success the caller ends *ret with sbx_launch_done(). On failure
+ * nothing runs. */
+SBX_PUBLIC int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *plan,
+	const struct sbx_host *h, char *const cmd[], const struct sbx_launch_opts *opts,
+	struct sbx_error *e);
+
+/* Reads what status_fd holds, without blocking. */
+SBX_PUBLIC void sbx_launch_pump(struct sbx_launch *l);
+
+/* Kills everything in the sandbox. */
+SBX_PUBLIC void sbx_launch_kill(struct sbx_launch *l);
+
+/* Waits for the end, at most timeout_ms (-1: for ever), then up to a second for the last
+ * process inside; kills what is left. Writes *ret. Returns 0 or -errno. */
+SBX_PUBLIC int sbx_launch_wait(
+	struct sbx_launch *l, int timeout_ms, struct sbx_exit *ret);
+
+/* Kills what still runs and frees the descriptors. */
+SBX_PUBLIC void sbx_launch_done(struct sbx_launch *l);
+
+/* The one-call form for other launchers: command and policy in, command line out, no process
+ * started. Execute argv.v with exactly env.v as environment and with the descriptors in fds
+ * inherited (they are close-on-exec in the caller). The steps of enum sbx_step are then the
+ * caller's own duty. The caller ends *ret with sbx_wrapped_done(). */
+struct sbx_wrapped {
+	struct sbx_strv argv;
+	struct sbx_strv env;
+	int *fds;
+	size_t n_fds;
+};
+
+SBX_PUBLIC int sbx_wrap(struct sbx_wrapped *ret, char *const cmd[],
+	const struct sbx_policy *p, const struct sbx_host_opts *opts,
+	struct sbx_error *e);
+SBX_PUBLIC void sbx_wrapped_done(struct sbx_wrapped *w);

@@ -1,0 +1,388 @@
+#include "plan.h"
+
+#include "baseline.h"
+#include "judge.h"
+#include "path.h"
+#include "profiles.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const kind_names[_SBX_OP_MAX] = {
+	[SBX_OP_FLAG] = "flag",
+	[SBX_OP_OPTION] = "option",
+	[SBX_OP_SECCOMP] = "seccomp",
+	[SBX_OP_BIND] = "bind",
+	[SBX_OP_RO_BIND] = "ro-bind",
+	[SBX_OP_TMPFS] = "tmpfs",
+	[SBX_OP_DIR] = "dir",
+	[SBX_OP_SYMLINK] = "symlink",
+	[SBX_OP_PROC] = "proc",
+	[SBX_OP_DEV] = "dev",
+	[SBX_OP_COPY] = "copy",
+	[SBX_OP_CHDIR] = "chdir",
+	[SBX_OP_REMOUNT_RO] = "remount-ro",
+	[SBX_OP_ENV] = "env",
+};
+
+const char *sbx_op_kind_name(enum sbx_op_kind kind)
+{
+	return (unsigned)kind < _SBX_OP_MAX ? kind_names[kind] : "?";
+}
+
+bool sbx_op_is_mount(enum sbx_op_kind kind)
+{
+	return kind >= SBX_OP_BIND && kind <= SBX_OP_COPY;
+}
+
+struct sbx_op *sbx_plan_add(struct sbx_plan *plan, enum sbx_op_kind kind, const char *src,
+	const char *dst, const char *why)
+{
+	struct sbx_op *op;
+
+	plan->ops = sbx_xrealloc(plan->ops, plan->n + 1, sizeof(*plan->ops));
+	op = &plan->ops[plan->n++];
+	*op = (struct sbx_op){
+		.kind = kind,
+		.src = src ? sbx_xstrdup(src) : NULL,
+		.dst = sbx_xstrdup(dst),
+		.why = why,
+	};
+	return op;
+}
+
+void sbx_plan_remove(struct sbx_plan *plan, size_t i)
+{
+	free(plan->ops[i].src);
+	free(plan->ops[i].dst);
+	memmove(&plan->ops[i], &plan->ops[i + 1], (plan->n - i - 1) * sizeof(*plan->ops));
+	plan->n--;
+}
+
+void sbx_plan_done(struct sbx_plan *plan)
+{
+	while (plan->n > 0)
+		sbx_plan_remove(plan, plan->n - 1);
+	free(plan->ops);
+	*plan = (struct sbx_plan){ 0 };
+}
+
+/* ---- mounts ---- */
+
+/* Adds a mount, or settles a clash on one destination: the read-only grant stays. */
+static void add_mount(struct sbx_plan *m, enum sbx_op_kind kind, const char *src,
+	const char *dst, enum sbx_pin pin, size_t pin_index, const char *why)
+{
+	struct sbx_op *op;
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (strcmp(m->ops[i].dst, dst) != 0)
+			continue;
+		if (m->ops[i].kind == SBX_OP_BIND && kind == SBX_OP_RO_BIND) {
+			sbx_plan_remove(m, i);
+			break;
+		}
+		return;
+	}
+	op = sbx_plan_add(m, kind, src, dst, why);
+	op->pin = pin;
+	op->pin_index = pin_index;
+}
+
+static void add_system(struct sbx_plan *m, const struct sbx_host *h, bool net)
+{
+	for (size_t i = 0; i < n_baseline_system; i++) {
+		const struct baseline_path_row *row = &baseline_system[i];
+		const struct sbx_fact *f = sbx_host_fact(h, row->path);
+
+		if (f->target == SBX_FT_ABSENT || (row->net_only && !net))
+			continue;
+		if (row->keep_link && f->type == SBX_FT_LINK)
+			add_mount(m, SBX_OP_SYMLINK, f->link, row->path, SBX_PIN_NONE, 0,
+				row->why);
+		else
+			add_mount(m, SBX_OP_RO_BIND, f->real ? f->real : row->path,
+				row->path, SBX_PIN_NONE, 0, row->why);
+	}
+	add_mount(m, SBX_OP_PROC, NULL, "/proc", SBX_PIN_NONE, 0,
+		"only the sandbox's processes");
+	for (size_t i = 0; i < n_baseline_proc_masks; i++)
+		if (sbx_host_fact(h, baseline_proc_masks[i].path)->type != SBX_FT_ABSENT)
+			add_mount(m, SBX_OP_RO_BIND, "/dev/null",
+				baseline_proc_masks[i].path, SBX_PIN_NONE, 0,
+				baseline_proc_masks[i].why);
+	add_mount(m, SBX_OP_DEV, NULL, "/dev", SBX_PIN_NONE, 0,
+		"null, zero, random, pty; no disks");
+	add_mount(m, SBX_OP_TMPFS, NULL, "/tmp", SBX_PIN_NONE, 0,
+		"private: the host's /tmp holds sockets of agents' daemons");
+	add_mount(m, SBX_OP_TMPFS, NULL, "/var/tmp", SBX_PIN_NONE, 0, "private, as /tmp");
+}
+
+static void add_user_files(struct sbx_plan *m, const struct sbx_host *h)
+{
+	for (size_t i = 0; i < n_baseline_user; i++) {
+		SBX_CLEANUP_FREE char *path =
+			sbx_path_join(h->home, baseline_user[i].path);
+		const struct sbx_fact *f = sbx_host_fact(h, path);
+
+		if (f->target == SBX_FT_FILE)
+			add_mount(m, SBX_OP_RO_BIND, f->real ? f->real : path, path,
+				SBX_PIN_NONE, 0, baseline_user[i].why);
+	}
+}
+
+static enum sbx_op_kind kind_of_mode(enum sbx_path_mode mode)
+{
+	switch (mode) {
+	case SBX_PATH_STATE:
+		return SBX_OP_BIND;
+	case SBX_PATH_COPY:
+		return SBX_OP_COPY;
+	default:
+		return SBX_OP_RO_BIND;
+	}
+}
+
+static void add_agent(struct sbx_plan *m, const struct sbx_host *h,
+	const struct sbx_agent *agent, bool bind_state)
+{
+	for (const struct sbx_agent_path *p = agent->paths; p->path; p++) {
+		bool system = p->path[0] == '/';
+		SBX_CLEANUP_FREE char *path =
+			sbx_path_join(system ? "/" : h->home, p->path);
+		const struct sbx_fact *f = sbx_host_fact(h, path);
+		bool fits = p->mode == SBX_PATH_STATE ? f->target == SBX_FT_DIR
+			    : p->mode == SBX_PATH_COPY
+				    ? f->target == SBX_FT_FILE
+				    : f->target == SBX_FT_FILE || f->target == SBX_FT_DIR;
+
+		if (fits && (system || bind_state))
+			add_mount(m, kind_of_mode(p->mode), f->real ? f->real : path,
+				path, SBX_PIN_NONE, 0, p->why);
+	}
+}
+
+/* Every directory between the work dir and a protected path becomes a mount of its own: a
+ * rename of it then fails with EBUSY, and the protection cannot be moved aside. */
+static void pin_ancestors(struct sbx_plan *m, const char *work, const char *path)
+{
+	SBX_CLEANUP_FREE char *dir = sbx_path_parent(path);
+
+	while (strcmp(dir, work) != 0 && sbx_path_is_beneath(dir, work)) {
+		char *up = sbx_path_parent(dir);
+
+		add_mount(m, SBX_OP_BIND, dir, dir, SBX_PIN_WORKDIR, 0,
+			"a mount cannot be renamed: keeps the protected path in place");
+		free(dir);
+		dir = up;
+	}
+}
+
+static int refuse_link(const char *path, struct sbx_error *e)
+{
+	int r = sbx_error_set(e, SBX_E_PATH_SYMLINK, ELOOP,
+		"work dir: '%s' is a symbolic link where a protected path belongs; bwrap would "
+		"follow it",
+		path);
+
+	sbx_error_remedy(e,
+		"look where it points; replace it by a real file or directory, or "
+		"remove it, or run with the file system mode ro");
+	return r;
+}
+
+static int add_protected(
+	struct sbx_plan *m, const struct sbx_host *h, struct sbx_error *e)
+{
+	const char *work = h->workdir.real;
+	SBX_CLEANUP_FREE char *git = sbx_path_join(work, ".git");
+	const struct sbx_fact *gitf = sbx_host_fact(h, git);
+	const struct sbx_protected *prot;
+	size_t n;
+
+	if (gitf->type == SBX_FT_LINK)
+		return refuse_link(git, e);
+	if (gitf->type == SBX_FT_FILE)
+		add_mount(m, SBX_OP_RO_BIND, git, git, SBX_PIN_WORKDIR, 0,
+			"a worktree's pointer: git reads hooks and config where it points");
+	prot = sbx_protected_paths(&n);
+	for (size_t i = 0; i < n; i++) {
+		SBX_CLEANUP_FREE char *path = sbx_path_join(work, prot[i].path);
+		const struct sbx_fact *f = sbx_host_fact(h, path);
+
+		if (f->type == SBX_FT_LINK)
+			return refuse_link(path, e);
+		if (f->type == SBX_FT_ABSENT)
+			continue;
+		pin_ancestors(m, work, path);
+		add_mount(m, SBX_OP_RO_BIND, path, path, SBX_PIN_WORKDIR, 0, prot[i].why);
+	}
+	return 0;
+}
+
+static int add_user(struct sbx_plan *m, const struct sbx_policy *p,
+	const struct sbx_host *h, struct sbx_error *e)
+{
+	bool rw = p->fs == SBX_FS_RW;
+
+	add_mount(m, rw ? SBX_OP_BIND : SBX_OP_RO_BIND, h->workdir.real, h->workdir.real,
+		SBX_PIN_WORKDIR, 0,
+		rw ? "the project: the one place the agent may change"
+		   : "the project, to read only");
+	for (size_t i = 0; i < h->n_binds; i++)
+		add_mount(m, h->binds[i].rw ? SBX_OP_BIND : SBX_OP_RO_BIND,
+			h->binds[i].real, h->binds[i].real, SBX_PIN_BIND, i,
+			"the user asked for it");
+	return rw ? add_protected(m, h, e) : 0;
+}
+
+/* Parents first; equal depth keeps the order of insertion. */
+static void sort_mounts(struct sbx_plan *m)
+{
+	for (size_t i = 1; i < m->n; i++) {
+		struct sbx_op op = m->ops[i];
+		size_t depth = sbx_path_depth(op.dst), j = i;
+
+		for (; j > 0 && sbx_path_depth(m->ops[j - 1].dst) > depth; j--)
+			m->ops[j] = m->ops[j - 1];
+		m->ops[j] = op;
+	}
+}
+
+/* ---- environment ---- */
+
+static void add_env(
+	struct sbx_plan *plan, const char *name, const char *value, const char *why)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->ops[i].kind == SBX_OP_ENV &&
+			strcmp(plan->ops[i].dst, name) == 0)
+			return;
+	if (value)
+		sbx_plan_add(plan, SBX_OP_ENV, value, name, why);
+}
+
+static void add_environment(struct sbx_plan *plan, const struct sbx_policy *p,
+	const struct sbx_host *h, const struct sbx_agent *agent, bool net)
+{
+	add_env(plan, "HOME", h->home, "private inside, but at its usual place");
+	add_env(plan, "PATH", baseline_path, "the directories that exist inside");
+	add_env(plan, "USER", h->user, "login name");
+	add_env(plan, "LOGNAME", h->user, "login name");
+	add_env(plan, "SHELL", "/bin/sh", "the user's own shell may not exist inside");
+	add_env(plan, "TMPDIR", "/tmp", "the private one");
+	for (size_t i = 0; i < n_baseline_env; i++)
+		if (net || !baseline_env[i].net_only)
+			add_env(plan, baseline_env[i].name,
+				sbx_env_get(h->environ.v, baseline_env[i].name),
+				baseline_env[i].why);
+	for (const struct sbx_agent_env *s = agent->set_env; s->name; s++)
+		add_env(plan, s->name, s->value, s->why);
+	if (sbx_profile_defaults(p->profile)->pass_keys)
+		for (size_t i = 0; agent->env[i]; i++)
+			add_env(plan, agent->env[i],
+				sbx_env_get(h->environ.v, agent->env[i]),
+				"the agent's key, endpoint or switch");
+	for (size_t i = 0; i < p->n_env; i++)
+		add_env(plan, p->env[i], sbx_env_get(h->environ.v, p->env[i]),
+			"the user asked for it");
+}
+
+/* Binds one CA file or directory, unless it is there already or is something that no bind may
+ * show: a variable must not be a way to ~/.ssh. */
+static void add_ca_file(
+	struct sbx_plan *m, const struct sbx_host *h, const char *path, const char *real)
+{
+	const char *const homes[] = { h->home, h->home_real, NULL };
+
+	if (sbx_path_is_beneath(real, "/usr") ||
+		sbx_path_is_beneath(real, "/etc/ssl/certs") ||
+		sbx_path_is_beneath(real, h->workdir.real) ||
+		sbx_path_is_beneath(h->workdir.real, real) ||
+		sbx_judge_path(real, "CA file", homes, NULL) < 0)
+		return;
+	add_mount(m, SBX_OP_RO_BIND, real, path, SBX_PIN_NONE, 0,
+		"roots of trust that a passed variable names");
+}
+
+/* A CA file that a passed variable names must be there. */
+static void add_ca_files(
+	struct sbx_plan *m, const struct sbx_plan *envs, const struct sbx_host *h)
+{
+	static const char *const names[] = { "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS",
+		"CURL_CA_BUNDLE", "SSL_CERT_DIR" };
+
+	for (size_t i = 0; i < envs->n; i++)
+		for (size_t k = 0; k < SBX_ARRAY_SIZE(names); k++) {
+			const struct sbx_op *op = &envs->ops[i];
+			SBX_CLEANUP_FREE char *path = NULL;
+			const struct sbx_fact *f;
+
+			if (op->kind != SBX_OP_ENV || strcmp(op->dst, names[k]) != 0)
+				continue;
+			path = sbx_path_normalise(op->src);
+			if (path == NULL)
+				continue;
+			f = sbx_host_fact(h, path);
+			if (f->target == (k == 3 ? SBX_FT_DIR : SBX_FT_FILE))
+				add_ca_file(m, h, path, f->real ? f->real : path);
+		}
+}
+
+/* ---- assembly ---- */
+
+static void add_flags(struct sbx_plan *plan, bool net)
+{
+	for (size_t i = 0; i < n_baseline_flags; i++)
+		sbx_plan_add(plan, baseline_flags[i].arg ? SBX_OP_OPTION : SBX_OP_FLAG,
+			baseline_flags[i].arg, baseline_flags[i].option,
+			baseline_flags[i].why);
+	if (!net)
+		sbx_plan_add(plan, SBX_OP_FLAG, NULL, "--unshare-net",
+			"no address but a loopback of its own; abstract sockets of the host are "
+			"out of reach");
+	sbx_plan_add(plan, SBX_OP_SECCOMP, NULL, "deny-list",
+		"closes kernel interfaces that no namespace confines");
+}
+
+int sbx_plan_build(struct sbx_plan *ret, const struct sbx_policy *p,
+	const struct sbx_host *h, struct sbx_error *e)
+{
+	const struct sbx_agent *agent = sbx_agent_find(p->agent);
+	bool net = sbx_policy_net(p) == SBX_NET_ON;
+	struct sbx_plan plan = { 0 }, m = { 0 }, env = { 0 };
+	int r;
+
+	if (agent == NULL)
+		return sbx_error_set(e, SBX_E_AGENT_UNKNOWN, 0, "agent '%s' is not known",
+			p->agent ? p->agent : "");
+	add_environment(&env, p, h, agent, net);
+	add_system(&m, h, net);
+	add_mount(&m, SBX_OP_TMPFS, NULL, h->home, SBX_PIN_NONE, 0,
+		"private HOME: nothing of the user's is there unless a row binds it");
+	if (sbx_profile_defaults(p->profile)->bind_state)
+		add_user_files(&m, h);
+	add_agent(&m, h, agent, sbx_profile_defaults(p->profile)->bind_state);
+	add_ca_files(&m, &env, h);
+	r = add_user(&m, p, h, e);
+	if (r == 0) {
+		sort_mounts(&m);
+		add_flags(&plan, net);
+		plan.ops = sbx_xrealloc(
+			plan.ops, plan.n + m.n + env.n + 2, sizeof(*plan.ops));
+		memcpy(plan.ops + plan.n, m.ops, m.n * sizeof(*m.ops));
+		plan.n += m.n;
+		sbx_plan_add(&plan, SBX_OP_REMOUNT_RO, NULL, "/",
+			"what is not mounted cannot be created either: a denial is visible");
+		sbx_plan_add(&plan, SBX_OP_CHDIR, NULL, h->workdir.real,
+			"where the agent works");
+		plan.ops = sbx_xrealloc(plan.ops, plan.n + env.n, sizeof(*plan.ops));
+		memcpy(plan.ops + plan.n, env.ops, env.n * sizeof(*env.ops));
+		plan.n += env.n;
+		m.n = env.n = 0; /* their operations belong to the plan now */
+		*ret = plan;
+	}
+	sbx_plan_done(&m);
+	sbx_plan_done(&env);
+	return r;
+}

@@ -1,0 +1,65 @@
+/* What the user wants: agent, profile, file system and network mode, work dir.
+ *
+ * Plain data, zero-initialisable; strings are borrowed and must outlive the policy. Nothing
+ * here looks at the machine (host.h does) or decides how to build the sandbox (plan.h does).
+ */
+#pragma once
+
+#include "error.h"
+
+enum sbx_profile {
+	SBX_PROFILE_LENIENT, /* config and credentials bound, network on by default */
+	SBX_PROFILE_STRICT, /* neither bound, private HOME, network off by default */
+	_SBX_PROFILE_MAX,
+};
+
+/* How the work dir is bound. */
+enum sbx_fs {
+	SBX_FS_RW,
+	SBX_FS_RO,
+	_SBX_FS_MAX,
+};
+
+/* All or nothing: bwrap cannot filter by address. */
+enum sbx_net {
+	SBX_NET_DEFAULT, /* what the profile says */
+	SBX_NET_ON, /* the host's network namespace, loopback included */
+	SBX_NET_OFF, /* a namespace of its own with only loopback */
+	_SBX_NET_MAX,
+};
+
+/* An extra host path to show inside, at the same place. */
+struct sbx_bind {
+	const char *path; /* absolute; resolved and judged like a work dir */
+	bool rw;
+};
+
+struct sbx_policy {
+	const char *agent; /* a name in the agents table; NULL means "generic" */
+	enum sbx_profile profile;
+	enum sbx_fs fs;
+	enum sbx_net net;
+	const char *workdir; /* may be relative or a symlink; NULL means "." */
+	const struct sbx_bind *binds; /* n_binds of them, or NULL */
+	size_t n_binds;
+	const char *const *env; /* n_env further variable names to pass, or NULL */
+	size_t n_env;
+};
+
+/* Each pair is made from one table. _from_string returns 0 and writes *ret, or -EINVAL;
+ * _name never returns NULL. */
+SBX_PUBLIC const char *sbx_profile_name(enum sbx_profile p);
+SBX_PUBLIC int sbx_profile_from_string(const char *s, enum sbx_profile *ret);
+SBX_PUBLIC const char *sbx_fs_name(enum sbx_fs fs);
+SBX_PUBLIC int sbx_fs_from_string(const char *s, enum sbx_fs *ret);
+SBX_PUBLIC const char *sbx_net_name(enum sbx_net net);
+SBX_PUBLIC int sbx_net_from_string(const char *s, enum sbx_net *ret);
+
+/* The network mode in force: the policy's own, or the profile's default. */
+SBX_PUBLIC enum sbx_net sbx_policy_net(const struct sbx_policy *p);
+
+/* The policy checks that need no machine: enum ranges, variable names, bind paths. */
+SBX_PUBLIC int sbx_policy_check(const struct sbx_policy *p, struct sbx_error *e);
+
+/* True for [A-Za-z_][A-Za-z0-9_]*. */
+SBX_PUBLIC bool sbx_env_name_valid(const char *name);

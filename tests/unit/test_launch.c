@@ -1,0 +1,294 @@
+/* The launch against stand-ins for bwrap, each a small script with one defect, and the
+ * hygiene between fork and exec as a child program sees it. */
+#include "t.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct world {
+	char *dir, *fake;
+	struct sbx_host h;
+	struct sbx_plan plan;
+};
+
+static int make_world(void **state)
+{
+	struct world *w = sbx_xcalloc(1, sizeof(*w));
+
+	w->dir = t_mkdir();
+	w->fake = sbx_xasprintf("%s/bwrap", w->dir);
+	t_host_debian(&w->h, w->dir);
+	free(w->h.bwrap.path);
+	w->h.bwrap.path = sbx_xstrdup(w->fake);
+	w->h.bwrap.mode = 0100755;
+	sbx_strv_add(&w->h.environ, "SECRET=leak");
+	sbx_plan_add(&w->plan, SBX_OP_ENV, "v", "ALLOWED", "x");
+	*state = w;
+	return 0;
+}
+
+static int end_world(void **state)
+{
+	struct world *w = *state;
+
+	sbx_plan_done(&w->plan);
+	sbx_host_done(&w->h);
+	t_rmdir(w->dir);
+	free(w->fake);
+	free(w);
+	return 0;
+}
+
+static void write_fake(const struct world *w, const char *script)
+{
+	FILE *f = fopen(w->fake, "w");
+
+	assert_non_null(f);
+	fprintf(f, "#!/bin/sh\n%s\n", script);
+	fclose(f);
+	assert_int_equal(chmod(w->fake, 0755), 0);
+}
+
+static struct sbx_launch_opts options(void)
+{
+	struct sbx_launch_opts o = SBX_LAUNCH_INHERIT;
+
+	o.allow_root = true; /* no sandbox is made here */
+	return o;
+}
+
+static char *const cmd[] = { (char *)"/bin/true", NULL };
+
+/* Runs the fake with its output on a pipe and returns what it wrote. */
+static char *output_of(struct world *w, unsigned skip, struct sbx_exit *ret)
+{
+	struct sbx_launch_opts o = options();
+	struct sbx_error e = { 0 };
+	struct sbx_launch l;
+	char *buf = sbx_xcalloc(1, 65536);
+	size_t len = 0;
+	ssize_t n;
+	int p[2];
+
+	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
+	o.out = p[1];
+	o.skip_steps = skip;
+	assert_int_equal(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e), 0);
+	close(p[1]);
+	while ((n = read(p[0], buf + len, 65535 - len)) > 0)
+		len += (size_t)n;
+	close(p[0]);
+	assert_int_equal(sbx_launch_wait(&l, 5000, ret), 0);
+	sbx_launch_done(&l);
+	return buf;
+}
+
+static void exit_code_comes_from_the_report(void **state)
+{
+	struct world *w = *state;
+	struct sbx_exit x;
+
+	/* The options are in a memory file; the fake finds the report's descriptor there. */
+	write_fake(w,
+		"fd=$(tr '\\0' '\\n' </proc/self/fd/$2 | sed -n '/--json-status-fd/{n;p}')\n"
+		"eval \"echo '{ \\\"exit-code\\\": 7 }' >&$fd\"\nexit 0");
+	free(output_of(w, 0, &x));
+	assert_int_equal(x.how, SBX_HOW_EXITED);
+	assert_int_equal(x.code, 7);
+	assert_false(x.survivors);
+}
+
+static void without_a_report_nothing_has_run(void **state)
+{
+	struct world *w = *state;
+	struct sbx_exit x;
+
+	write_fake(w, "exit 0");
+	free(output_of(w, 0, &x));
+	assert_int_equal(x.how, SBX_HOW_NOT_STARTED);
+	assert_int_equal(x.code, 0);
+}
+
+static void a_killed_monitor_is_told(void **state)
+{
+	struct world *w = *state;
+	struct sbx_exit x;
+
+	write_fake(w, "kill -9 $$");
+	free(output_of(w, 0, &x));
+	assert_int_equal(x.how, SBX_HOW_KILLED);
+	assert_int_equal(x.code, SIGKILL);
+}
+
+static void the_deadline_kills(void **state)
+{
+	struct world *w = *state;
+	struct sbx_launch_opts o = options();
+	struct sbx_error e = { 0 };
+	struct sbx_launch l;
+	struct sbx_exit x;
+
+	write_fake(w, "exec sleep 100");
+	assert_int_equal(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e), 0);
+	assert_int_equal(sbx_launch_wait(&l, 200, &x), 0);
+	assert_int_equal(x.how, SBX_HOW_TIMEOUT);
+	sbx_launch_done(&l);
+}
+
+static void a_missing_program_is_an_error_not_an_exit(void **state)
+{
+	struct world *w = *state;
+	struct sbx_launch_opts o = options();
+	struct sbx_error e = { 0 };
+	struct sbx_launch l;
+
+	assert_true(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e) < 0);
+	assert_int_equal(e.code, SBX_E_NOT_INSTALLED);
+	sbx_error_done(&e);
+	free(w->h.bwrap.path);
+	w->h.bwrap.path = NULL;
+	assert_true(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e) < 0);
+	assert_int_equal(e.code, SBX_E_NOT_INSTALLED);
+	assert_non_null(e.remedy);
+	sbx_error_done(&e);
+}
+
+static void setuid_and_root_are_refused(void **state)
+{
+	struct world *w = *state;
+	struct sbx_launch_opts o = options();
+	struct sbx_error e = { 0 };
+	struct sbx_launch l;
+
+	w->h.bwrap.mode |= S_ISUID;
+	assert_true(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e) < 0);
+	assert_int_equal(e.code, SBX_E_SETUID_BWRAP);
+	sbx_error_done(&e);
+	w->h.bwrap.mode &= ~(mode_t)S_ISUID;
+	o.allow_root = false;
+	if (geteuid() == 0) {
+		assert_true(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e) < 0);
+		assert_int_equal(e.code, SBX_E_ROOT);
+		sbx_error_done(&e);
+	}
+}
+
+/* ---- hygiene: with the step, and with it left out ---- */
+
+static void only_the_plans_environment_is_passed(void **state)
+{
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *with = NULL, *without = NULL;
+	struct sbx_exit x;
+
+	write_fake(w, "cat /proc/self/environ");
+	with = output_of(w, 0, &x);
+	assert_string_equal(with, "ALLOWED=v");
+	without = output_of(w, SBX_STEP_ENV, &x);
+	assert_string_equal(without, "SECRET=leak");
+}
+
+static void only_declared_descriptors_are_passed(void **state)
+{
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *with = NULL, *without = NULL;
+	int leak = fcntl(0, F_DUPFD, 321);
+	struct sbx_exit x;
+
+	write_fake(w, "ls /proc/self/fd");
+	with = output_of(w, 0, &x);
+	assert_null(strstr(with, "321"));
+	without = output_of(w, SBX_STEP_CLOSE, &x);
+	assert_non_null(strstr(without, "321"));
+	close(leak);
+}
+
+static void the_session_is_its_own(void **state)
+{
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *with = NULL, *without = NULL;
+	struct sbx_exit x;
+
+	write_fake(w, "cut -d' ' -f6 /proc/$$/stat");
+	with = output_of(w, 0, &x);
+	assert_int_not_equal(atoi(with), getsid(0));
+	without = output_of(w, SBX_STEP_SESSION, &x);
+	assert_int_equal(atoi(without), getsid(0));
+}
+
+static void signals_are_as_in_a_fresh_process(void **state)
+{
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *with = NULL, *without = NULL;
+	struct sbx_exit x;
+
+	write_fake(w, "grep SigIgn /proc/self/status");
+	signal(SIGUSR1, SIG_IGN);
+	with = output_of(w, 0, &x);
+	without = output_of(w, SBX_STEP_SIGNALS, &x);
+	signal(SIGUSR1, SIG_DFL);
+	assert_true(
+		(strtoul(strchr(with, '\t'), NULL, 16) & (1UL << (SIGUSR1 - 1))) == 0);
+	assert_true(
+		(strtoul(strchr(without, '\t'), NULL, 16) & (1UL << (SIGUSR1 - 1))) != 0);
+}
+
+static void no_core_is_written(void **state)
+{
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *with = NULL;
+	struct sbx_exit x;
+
+	write_fake(w, "ulimit -Sc; ulimit -Hc");
+	with = output_of(w, 0, &x);
+	assert_string_equal(with, "0\n0\n");
+}
+
+static void closed_standard_descriptors_are_filled(void **state)
+{
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *with = NULL, *without = NULL, *cloexec = NULL;
+	int keep = fcntl(0, F_DUPFD_CLOEXEC, 10);
+	struct sbx_exit x;
+
+	/* F0 of the research: on a closed descriptor bwrap's own handle on the host appears. */
+	write_fake(w, "readlink /proc/$$/fd/0");
+	close(0);
+	with = output_of(w, 0, &x);
+	without = output_of(w, SBX_STEP_STDIO, &x);
+	/* A descriptor that will not survive the exec leaves the same hole. */
+	assert_int_equal(open("/", O_PATH | O_CLOEXEC), 0);
+	cloexec = output_of(w, 0, &x);
+	dup2(keep, 0);
+	close(keep);
+	assert_string_equal(with, "/dev/null\n");
+	assert_string_not_equal(without, "/dev/null\n");
+	assert_string_equal(cloexec, "/dev/null\n");
+}
+
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, make_world, end_world)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(exit_code_comes_from_the_report),
+		WORLD_TEST(without_a_report_nothing_has_run),
+		WORLD_TEST(a_killed_monitor_is_told),
+		WORLD_TEST(the_deadline_kills),
+		WORLD_TEST(a_missing_program_is_an_error_not_an_exit),
+		WORLD_TEST(setuid_and_root_are_refused),
+		WORLD_TEST(only_the_plans_environment_is_passed),
+		WORLD_TEST(only_declared_descriptors_are_passed),
+		WORLD_TEST(the_session_is_its_own),
+		WORLD_TEST(signals_are_as_in_a_fresh_process),
+		WORLD_TEST(no_core_is_written),
+		WORLD_TEST(closed_standard_descriptors_are_filled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

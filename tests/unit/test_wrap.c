@@ -1,0 +1,76 @@
+/* sbx_wrap() on this machine: a command line that another launcher can run as it is. */
+#include "t.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int index_of(const struct sbx_strv *sv, const char *word)
+{
+	for (size_t i = 0; i < sv->n; i++)
+		if (strcmp(sv->v[i], word) == 0)
+			return (int)i;
+	return -1;
+}
+
+static void the_command_stands_after_the_dashes(void **state)
+{
+	char *dir = t_mkdir();
+	SBX_CLEANUP_FREE char *home = sbx_xasprintf("%s/home", dir);
+	SBX_CLEANUP_FREE char *work = sbx_xasprintf("%s/work", dir);
+	char *const cmd[] = { (char *)"--bind", (char *)"x y", NULL };
+	char *env[] = { (char *)"PATH=/usr/bin:/bin", (char *)"OPENAI_API_KEY=s3cr3t",
+		NULL };
+	struct sbx_policy p = { .agent = "codex", .workdir = work };
+	struct sbx_host_opts o = { .home = home, .environ = env, .bwrap = "/opt/bwrap" };
+	struct sbx_error e = { 0 };
+	struct sbx_wrapped w;
+	int dashes;
+
+	(void)state;
+	mkdir(home, 0700);
+	mkdir(work, 0700);
+	assert_int_equal(sbx_wrap(&w, cmd, &p, &o, &e), 0);
+	dashes = index_of(&w.argv, "--");
+	assert_string_equal(w.argv.v[0], "/opt/bwrap");
+	assert_int_equal(dashes, w.argv.n - 3);
+	assert_string_equal(w.argv.v[dashes + 1], "--bind");
+	assert_string_equal(w.argv.v[dashes + 2], "x y");
+	/* rw by default, by its path: the caller has no descriptor of ours for it */
+	assert_true(index_of(&w.argv, work) > 0);
+	assert_int_equal(index_of(&w.argv, "--bind-fd"), -1);
+	/* the key is passed, and not in argv */
+	assert_true(index_of(&w.env, "OPENAI_API_KEY=s3cr3t") >= 0);
+	for (size_t i = 0; i < w.argv.n; i++)
+		assert_null(strstr(w.argv.v[i], "s3cr3t"));
+	/* the filter's descriptor is open, and closed on exec until the caller says otherwise */
+	assert_int_equal(w.n_fds, 1);
+	assert_true(fcntl(w.fds[0], F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(atoi(w.argv.v[index_of(&w.argv, "--seccomp") + 1]), w.fds[0]);
+	sbx_wrapped_done(&w);
+	t_rmdir(dir);
+}
+
+static void a_refused_work_dir_gives_no_command_line(void **state)
+{
+	char *const cmd[] = { (char *)"true", NULL };
+	struct sbx_policy p = { .workdir = "/" };
+	struct sbx_error e = { 0 };
+	struct sbx_wrapped w = { 0 };
+
+	(void)state;
+	assert_true(sbx_wrap(&w, cmd, &p, NULL, &e) < 0);
+	assert_int_equal(e.code, SBX_E_PATH_ROOT);
+	assert_null(w.argv.v);
+	sbx_error_done(&e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_command_stands_after_the_dashes),
+		cmocka_unit_test(a_refused_work_dir_gives_no_command_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
