@@ -1,0 +1,150 @@
+#include "allow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* S15: system directories, and the files of /etc; S16: private places. %H home, %W work dir. */
+static const char *const everywhere[] = { "tmpfs /", "ro /usr", "ro /bin", "ro /sbin",
+	"ro /lib", "ro /lib32", "ro /lib64", "ro /libx32", "tmpfs /tmp", "tmpfs /var/tmp",
+	"tmpfs %H", "proc /proc", "ro /proc/keys", "ro /proc/key-users", "ro /proc/sys",
+	"ro /proc/irq", "ro /proc/bus", "ro /proc/sysrq-trigger", "ro /etc/alternatives",
+	"ro /etc/bash.bashrc", "ro /etc/group", "ro /etc/hosts", "ro /etc/inputrc",
+	"ro /etc/ld.so.cache", "ro /etc/localtime", "ro /etc/mime.types",
+	"ro /etc/os-release", "ro /etc/passwd", "ro /etc/profile", "ro /etc/profile.d",
+	"ro /etc/terminfo", "ro /etc/timezone", NULL };
+
+/* S23: what follows the network. */
+static const char *const with_network[] = { "ro /etc/ca-certificates",
+	"ro /etc/host.conf", "ro /etc/nsswitch.conf", "ro /etc/pki/ca-trust/extracted",
+	"ro /etc/pki/tls/certs", "ro /etc/protocols", "ro /etc/resolv.conf",
+	"ro /etc/services", "ro /etc/ssl/cert.pem", "ro /etc/ssl/certs",
+	"ro /etc/ssl/openssl.cnf", NULL };
+
+/* S1, S7, S8: the work dir, what is protected in it, and what holds that in place. */
+static const char *const work_rw[] = { "rw %W", "rw %W/.git", "ro %W/.git/hooks",
+	"ro %W/.git/config", "ro %W/.claude", "ro %W/.mcp.json", NULL };
+static const char *const work_ro[] = { "ro %W", NULL };
+
+/* S9: an agent's own; of the files that the scene has. */
+static const struct {
+	const char *agent;
+	const char *system; /* the administrator's policy, in any profile */
+	const char *const lenient[8];
+	const char *env;
+} own[] = {
+	{ "claude", "ro /etc/claude-code",
+		{ "ro %H/.claude/settings.json", "ro %H/.claude/.credentials.json",
+			"ro %H/.claude/CLAUDE.md", "rw %H/.claude/projects" },
+		"ANTHROPIC_API_KEY" },
+	{ "codex", "ro /etc/codex",
+		{ "ro %H/.codex/config.toml", "ro %H/.codex/auth.json",
+			"rw %H/.codex/sessions" },
+		"OPENAI_API_KEY" },
+	{ "gemini", "ro /etc/gemini-cli",
+		{ "ro %H/.gemini/settings.json", "ro %H/.gemini/oauth_creds.json",
+			"rw %H/.gemini/tmp" },
+		"GEMINI_API_KEY" },
+	{ "opencode", "ro /etc/opencode",
+		{ "ro %H/.config/opencode/opencode.json",
+			"ro %H/.local/share/opencode/auth.json" },
+		"OPENROUTER_API_KEY" },
+	{ "agent", NULL,
+		{ "ro %H/.cursor/cli-config.json", "ro %H/.cursor/mcp.json",
+			"ro %H/.config/cursor/auth.json", "rw %H/.cursor/chats" },
+		"CURSOR_API_KEY" },
+	{ "kiro", NULL,
+		{ "ro %H/.kiro/settings", "ro %H/.local/share/kiro-cli/data.sqlite3",
+			"rw %H/.kiro/sessions/cli" },
+		"KIRO_API_KEY" },
+};
+
+/* S13. PWD is bwrap's own, from --chdir. */
+static const char env_everywhere[] = "HOME PATH USER LOGNAME SHELL TMPDIR PWD TERM LANG";
+static const char env_with_network[] = " http_proxy no_proxy";
+
+/* Fixed switches, harmless in any profile. */
+static const struct {
+	const char *agent;
+	const char *names;
+} switches[] = {
+	{ "claude", " DISABLE_AUTOUPDATER" },
+	{ "gemini", " GEMINI_CLI_TRUST_WORKSPACE GEMINI_CLI_NO_RELAUNCH" },
+	{ "opencode", " OPENCODE_DISABLE_AUTOUPDATE" },
+};
+
+struct out {
+	char *buf;
+	size_t n, len;
+};
+
+static void put(struct out *o, const char *text, size_t len)
+{
+	/* A cut list allows less: a mismatch, never a pass. */
+	if (o->len + len + 1 > o->n)
+		len = o->n - o->len - 1;
+	memcpy(o->buf + o->len, text, len);
+	o->len += len;
+	o->buf[o->len] = '\0';
+}
+
+static void put_line(struct out *o, const char *line, const struct tree *t)
+{
+	for (const char *p = line; *p;) {
+		size_t n = strcspn(p, "%");
+		const char *with = p[n] == 0 ? "" : p[n + 1] == 'H' ? t->home : t->work;
+
+		put(o, p, n);
+		put(o, with, strlen(with));
+		p += p[n] ? n + 2 : n;
+	}
+	put(o, "\n", 1);
+}
+
+static void put_lines(struct out *o, const char *const *lines, const struct tree *t)
+{
+	for (; *lines; lines++)
+		put_line(o, *lines, t);
+}
+
+static bool is(const struct cell *c, enum axis a, const char *value)
+{
+	return strcmp(cell_value(c, a), value) == 0;
+}
+
+void allow_mounts(char *buf, size_t n, const struct tree *t, const struct cell *c)
+{
+	struct out o = { .buf = buf, .n = n };
+	bool lenient = is(c, AXIS_PROFILE, "lenient");
+
+	put_lines(&o, everywhere, t);
+	put_lines(&o, is(c, AXIS_FS, "rw") ? work_rw : work_ro, t);
+	if (is(c, AXIS_NET, "on"))
+		put_lines(&o, with_network, t);
+	if (lenient)
+		put_line(&o, "ro %H/.gitconfig", t);
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(own); i++) {
+		if (!is(c, AXIS_AGENT, own[i].agent))
+			continue;
+		if (own[i].system)
+			put_line(&o, own[i].system, t);
+		if (lenient)
+			put_lines(&o, own[i].lenient, t);
+	}
+}
+
+void allow_env_names(char *buf, size_t n, const struct cell *c)
+{
+	struct out o = { .buf = buf, .n = n };
+
+	put(&o, env_everywhere, strlen(env_everywhere));
+	if (is(c, AXIS_NET, "on"))
+		put(&o, env_with_network, strlen(env_with_network));
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(switches); i++)
+		if (is(c, AXIS_AGENT, switches[i].agent))
+			put(&o, switches[i].names, strlen(switches[i].names));
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(own); i++)
+		if (is(c, AXIS_AGENT, own[i].agent) && is(c, AXIS_PROFILE, "lenient")) {
+			put(&o, " ", 1);
+			put(&o, own[i].env, strlen(own[i].env));
+		}
+}

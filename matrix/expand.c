@@ -1,0 +1,227 @@
+#include "expand.h"
+
+#include "allow.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+/* By agent: its executable config, its credentials, its transcripts, its state root. */
+static const struct {
+	const char *agent;
+	const char *config, *credentials, *state, *root;
+} own[] = {
+	{ "claude", ".claude/settings.json", ".claude/.credentials.json",
+		".claude/projects/old", ".claude" },
+	{ "codex", ".codex/config.toml", ".codex/auth.json", ".codex/sessions",
+		".codex" },
+	{ "gemini", ".gemini/settings.json", ".gemini/oauth_creds.json",
+		".gemini/tmp/old", ".gemini" },
+	{ "opencode", ".config/opencode/opencode.json", ".local/share/opencode/auth.json",
+		".local/share/opencode", ".config/opencode" },
+	{ "agent", ".cursor/mcp.json", ".config/cursor/auth.json", ".cursor/chats",
+		".cursor" },
+	{ "kiro", ".kiro/settings/mcp.json", ".local/share/kiro-cli/data.sqlite3",
+		".kiro/sessions/cli", ".kiro" },
+};
+
+static const char *own_path(const char *agent, const char *what)
+{
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(own); i++) {
+		if (strcmp(own[i].agent, agent) != 0)
+			continue;
+		if (strcmp(what, "config") == 0)
+			return own[i].config;
+		if (strcmp(what, "credentials") == 0)
+			return own[i].credentials;
+		if (strcmp(what, "state") == 0)
+			return own[i].state;
+		if (strcmp(what, "root") == 0)
+			return own[i].root;
+	}
+	return ".none"; /* generic: rules with such a role are omitted there */
+}
+
+struct text {
+	char buf[8192];
+	size_t len;
+};
+
+static void put(struct text *t, const char *fmt, ...) SBX_PRINTF(2, 3);
+
+static void put(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->buf + t->len, sizeof(t->buf) - t->len, fmt, ap);
+	va_end(ap);
+	/* A cut path would be another path: the scene's own paths are far shorter. */
+	if (n < 0 || (size_t)n >= sizeof(t->buf) - t->len)
+		abort();
+	t->len += (size_t)n;
+}
+
+static void put_hash(struct text *t, uint64_t h)
+{
+	put(t, "%016llx", (unsigned long long)h);
+}
+
+static void put_text_hash(struct text *t, const char *text)
+{
+	put_hash(t, text ? tree_text_hash(text) : 0);
+}
+
+static void put_identity(struct text *t, const struct scene *s, const char *what)
+{
+	const char *path = strcmp(what, "home") == 0   ? s->tree.home
+			   : strcmp(what, "work") == 0 ? s->tree.work
+						       : what;
+	struct stat st = { 0 };
+
+	if (stat(path, &st) < 0)
+		st.st_ino = 0; /* the control will not say "same" */
+	put(t, "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+}
+
+static void put_namespace(struct text *t, const char *ns)
+{
+	SBX_CLEANUP_FREE char *path = sbx_xasprintf("/proc/self/ns/%s", ns);
+	struct stat st = { 0 };
+
+	put(t, "%llu", stat(path, &st) < 0 ? 0ULL : (unsigned long long)st.st_ino);
+}
+
+static void put_hostname(struct text *t)
+{
+	struct utsname u;
+
+	put(t, "%s", uname(&u) < 0 ? "?" : u.nodename);
+}
+
+static int leak_number(const struct scene *s, const char *which)
+{
+	return strcmp(which, "dir") == 0    ? s->objects.leak_dir
+	       : strcmp(which, "path") == 0 ? s->objects.leak_path
+					    : s->objects.leak_file;
+}
+
+static int port_of(const struct scene *s, const char *label)
+{
+	int port = s->listeners.port[listener_find(label)];
+
+	return port ? port : 9; /* no such family here: the control says EADDRNOTAVAIL */
+}
+
+static void put_mounts(struct text *t, const struct role_use *u)
+{
+	allow_mounts(t->buf + t->len, sizeof(t->buf) - t->len, &u->scene->tree, u->cell);
+	t->len += strlen(t->buf + t->len);
+}
+
+static void put_env_names(struct text *t, const struct cell *c)
+{
+	allow_env_names(t->buf + t->len, sizeof(t->buf) - t->len, c);
+	t->len += strlen(t->buf + t->len);
+}
+
+/* {word} */
+static bool put_word(struct text *t, const char *word, const struct role_use *u)
+{
+	const struct scene *s = u->scene;
+
+	if (strcmp(word, "home") == 0)
+		put(t, "%s", s->tree.home);
+	else if (strcmp(word, "work") == 0)
+		put(t, "%s", s->tree.work);
+	else if (strcmp(word, "sibling") == 0)
+		put(t, "%s", s->tree.sibling);
+	else if (strcmp(word, "root") == 0)
+		put(t, "%s", s->root);
+	else if (strcmp(word, "new") == 0)
+		put(t, "%s-%u", u->token, u->index);
+	else if (strcmp(word, "token") == 0)
+		put(t, "%s", u->token);
+	else if (strcmp(word, "nonce") == 0)
+		put(t, "%s", s->nonce);
+	else if (strcmp(word, "victim") == 0)
+		put(t, "%d", (int)s->objects.victim);
+	else if (strcmp(word, "ipckey") == 0)
+		put(t, "%d", s->objects.key);
+	else if (strcmp(word, "http") == 0)
+		put(t, "%s", s->probe_http);
+	else if (strcmp(word, "mounts") == 0)
+		put_mounts(t, u);
+	else if (strcmp(word, "envnames") == 0)
+		put_env_names(t, u->cell);
+	else if (strcmp(word, "sid") == 0)
+		put(t, "%d", (int)getsid(0));
+	else if (strcmp(word, "hostname") == 0)
+		put_hostname(t);
+	else
+		return false;
+	return true;
+}
+
+/* {word:argument} */
+static bool put_call(
+	struct text *t, const char *word, const char *arg, const struct role_use *u)
+{
+	const struct scene *s = u->scene;
+	const char *agent = cell_value(u->cell, AXIS_AGENT);
+
+	if (strcmp(word, "hash") == 0)
+		put_hash(t, tree_canary_hash(&s->tree, arg));
+	else if (strcmp(word, "texthash") == 0)
+		put_text_hash(t, arg);
+	else if (strcmp(word, "envhash") == 0)
+		put_text_hash(t, scene_env(s, arg));
+	else if (strcmp(word, "identity") == 0)
+		put_identity(t, s, arg);
+	else if (strcmp(word, "ns") == 0)
+		put_namespace(t, arg);
+	else if (strcmp(word, "port") == 0)
+		put(t, "%d", port_of(s, arg));
+	else if (strcmp(word, "hexport") == 0)
+		put(t, "%04X", (unsigned)port_of(s, arg));
+	else if (strcmp(word, "fd") == 0)
+		put(t, "%d", leak_number(s, arg));
+	else if (strcmp(word, "own") == 0)
+		put(t, "%s", own_path(agent, arg));
+	else if (strcmp(word, "ownhash") == 0)
+		put_hash(t, tree_canary_hash(&s->tree, own_path(agent, arg)));
+	else
+		return false;
+	return true;
+}
+
+char *role_expand(const char *template, const struct role_use *u)
+{
+	struct text t = { .len = 0 };
+	char word[128];
+
+	t.buf[0] = '\0';
+	for (const char *p = template; *p;) {
+		const char *brace = strchr(p, '{'),
+			   *end = brace ? strchr(brace, '}') : NULL;
+		char *colon;
+		bool known;
+
+		if (end == NULL) {
+			put(&t, "%s", p);
+			break;
+		}
+		put(&t, "%.*s", (int)(brace - p), p);
+		snprintf(word, sizeof(word), "%.*s", (int)(end - brace - 1), brace + 1);
+		colon = strchr(word, ':');
+		if (colon)
+			*colon++ = '\0';
+		known = colon ? put_call(&t, word, colon, u) : put_word(&t, word, u);
+		if (!known)
+			abort(); /* a typing error in the table above; a unit test walks it */
+		p = end + 1;
+	}
+	return sbx_xstrdup(t.buf);
+}

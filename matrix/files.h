@@ -1,0 +1,16 @@
+/* Finds and reads what sbx-verify comes with, before any privilege is given up. */
+#pragma once
+
+#include "scene.h"
+
+struct files {
+	char *table_name; /* path, for messages */
+	char *table; /* text */
+	struct probe_images images;
+};
+
+/* expect and probe_dir: given by the user, or NULL for the installed ones, which lie beside
+ * the program or, in a build directory, where meson puts them. Returns 0, or -1 with a
+ * message in error (256 bytes). */
+int files_read(struct files *ret, const char *expect, const char *probe_dir, char *error);
+void files_done(struct files *f);

@@ -1,0 +1,58 @@
+/* Runs the matrix: scenes, controls, cells. */
+#pragma once
+
+#include "acts.h"
+#include "sbx.h"
+
+struct result {
+	const struct rule *rule;
+	const struct known *known; /* the gap listed here, or NULL */
+	struct observation inside;
+	struct observation
+		outside; /* the control; present is false where there is none */
+	enum verdict verdict;
+};
+
+struct cell_result {
+	struct cell cell;
+	struct result *v;
+	size_t n;
+	char *trouble; /* why it could not be run or read to the end; NULL: it was */
+	struct sbx_strv argv; /* what was run, readable form; empty without a sandbox */
+	long long ms;
+	size_t count[_VERDICT_MAX];
+	bool done; /* false: never reached */
+};
+
+struct run_options {
+	const struct table *table;
+	const struct probe_images *images;
+	struct selection select;
+	const bool *cells; /* CELL_MAX of them: which to run */
+	const char *scene_base;
+	const char *bwrap; /* or NULL: search PATH */
+	int jobs;
+	int timeout_ms; /* for one cell */
+	bool no_sandbox;
+	bool other_table; /* not the one that comes with the program */
+	/* Called after each cell, and before the first (name NULL). */
+	void (*progress)(size_t done, size_t total, const struct cell_result *last);
+};
+
+struct run {
+	struct cell_result *cells; /* one a selected cell, in matrix order */
+	size_t n;
+	struct sbx_error error; /* why nothing was run, if so */
+	bool interrupted;
+};
+
+/* Set by the signal handlers of the program: stop, clean up, report what there is. */
+extern volatile int run_stop;
+
+/* Returns 0 when every selected cell was tried; else negative with ret->error set. Always
+ * fills *ret; end with run_done(). */
+int run_matrix(struct run *ret, const struct run_options *o);
+void run_done(struct run *r);
+
+/* True when every rule of the cell passed and nothing was missing. */
+bool cell_passed(const struct cell_result *c);
