@@ -314,8 +314,10 @@ static void read_bwrap(struct sbx_host *h, const char *given)
 	struct sbx_bwrap *b = &h->bwrap;
 	struct stat st;
 
-	b->path = given ? sbx_xstrdup(given)
-			: sbx_host_find_bwrap(sbx_env_get(h->environ.v, "PATH"));
+	if (given == NULL)
+		b->path = sbx_host_find_bwrap(sbx_env_get(h->environ.v, "PATH"));
+	else if (*given)
+		b->path = sbx_xstrdup(given);
 	if (b->path == NULL || stat(b->path, &st) < 0)
 		return;
 	b->uid = st.st_uid;

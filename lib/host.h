@@ -64,7 +64,8 @@ struct sbx_host {
 struct sbx_host_opts {
 	const char *home; /* instead of $HOME */
 	char *const *environ; /* instead of this process's environment */
-	const char *bwrap; /* path of the program, instead of a search in PATH */
+	const char
+		*bwrap; /* path of the program, instead of a search in PATH; "": none */
 };
 
 /* Reads the machine: resolves and judges the work dir and the extra binds, finds bwrap and

@@ -68,6 +68,9 @@ static _Noreturn void guard(int fd, const char *root, const char *nonce)
 	char c;
 	ssize_t n;
 
+	/* Out of the group: what is sent to the runner's group must not reach the guardian. */
+	setsid();
+	signal(SIGQUIT, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);

@@ -36,6 +36,7 @@ static void catch_signals(void)
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
+	sigaction(SIGQUIT, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -77,8 +78,10 @@ static int list_rules(
 			r->op, r->role, want, r->cite, r->why);
 		shown++;
 	}
+	if (fflush(stdout))
+		return EXIT_UNVERIFIED;
 	fprintf(stderr, "%zu rules\n", shown);
-	return fflush(stdout) ? EXIT_UNVERIFIED : EXIT_HOLDS;
+	return EXIT_HOLDS;
 }
 
 static bool any_rule(const struct table *t, const struct selection *sel)
@@ -136,13 +139,15 @@ static int verify(const struct options *o, const struct files *files,
 	const struct table *table, const char *note, FILE *out)
 {
 	SBX_CLEANUP_FREE char *bwrap = resolved_bwrap(o);
+	/* HOME of the scene lies below it, and a HOME is absolute. */
+	SBX_CLEANUP_FREE char *base = realpath(o->scene_dir, NULL);
 	struct run_options ro = {
 		.table = table,
 		.images = &files->images,
 		.select = { .rule_glob = o->rule },
 		.cells = o->cells,
-		.scene_base = o->scene_dir,
-		.bwrap = bwrap ? bwrap : "/nonexistent/bwrap",
+		.scene_base = base ? base : o->scene_dir,
+		.bwrap = bwrap ? bwrap : "", /* looked for, and not found */
 		.jobs = o->jobs,
 		.timeout_ms = o->timeout_s * 1000,
 		.no_sandbox = o->no_sandbox,

@@ -111,6 +111,11 @@ static int narrow(unsigned *mask, enum axis a, char *list, char *error)
 		}
 		m |= 1U << i;
 	}
+	if (*mask) {
+		snprintf(error, ERROR_MAX,
+			"--%s: given twice; put a comma between values", axis_name(a));
+		return -1;
+	}
 	if (m == 0) {
 		snprintf(error, ERROR_MAX, "--%s: the list is empty", axis_name(a));
 		return -1;

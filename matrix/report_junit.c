@@ -37,6 +37,14 @@ static void testcase(FILE *f, const char *cell, const struct result *v)
 	fputs("  <testcase", f);
 	attribute(f, "classname", cell);
 	attribute(f, "name", v->rule->id);
+	if (v->verdict == VERDICT_KNOWN || v->verdict == VERDICT_ABSENT) {
+		fputs("><skipped", f);
+		attribute(f, "message",
+			v->verdict == VERDICT_KNOWN ? v->known->why
+						    : "not on this machine");
+		fputs("/></testcase>\n", f);
+		return;
+	}
 	if (verdict_passes(v->verdict)) {
 		fputs("/>\n", f);
 		return;
@@ -65,8 +73,10 @@ static void suite(FILE *f, const struct cell_result *c)
 	cell_name(&c->cell, name);
 	fputs(" <testsuite", f);
 	attribute(f, "name", name);
-	fprintf(f, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.3f\">\n",
-		c->n + extra, failures, errors + extra, (double)c->ms / 1000);
+	fprintf(f,
+		" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\">\n",
+		c->n + extra, failures, errors + extra,
+		c->count[VERDICT_KNOWN] + c->count[VERDICT_ABSENT], (double)c->ms / 1000);
 	for (size_t i = 0; i < c->n; i++)
 		testcase(f, name, &c->v[i]);
 	if (extra) {

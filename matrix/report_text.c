@@ -173,7 +173,8 @@ static void deviation(const struct report *r, const struct cell_result *c,
 			"    now        the gap is closed: take its 'known' line out of the "
 			"table\n");
 	fprintf(f,
-		"    again      sbx-verify --agent %s --profile %s --fs %s --net %s --rule '%s'\n\n",
+		"    again      sbx-verify%s --agent %s --profile %s --fs %s --net %s --rule '%s'\n\n",
+		r->options->no_sandbox ? " --no-sandbox" : "",
 		cell_value(&c->cell, AXIS_AGENT), cell_value(&c->cell, AXIS_PROFILE),
 		cell_value(&c->cell, AXIS_FS), cell_value(&c->cell, AXIS_NET),
 		v->rule->id);

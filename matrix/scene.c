@@ -67,7 +67,6 @@ const char *scene_env(const struct scene *s, const char *name)
 
 static int make_root(struct scene *s, const char *base)
 {
-	struct statvfs fs;
 	uint64_t rnd;
 	int r;
 
@@ -80,8 +79,6 @@ static int make_root(struct scene *s, const char *base)
 		return r;
 	if (mkdir(s->root, 0700) < 0)
 		return -errno;
-	if (statvfs(s->root, &fs) == 0 && (fs.f_flag & ST_NOEXEC))
-		return -ENOEXEC;
 	s->tree.home = sbx_xasprintf("%s/home", s->root);
 	s->tree.nonce = sbx_xstrdup(s->nonce);
 	return mkdir(s->tree.home, 0700) < 0 ? -errno : 0;
@@ -141,12 +138,16 @@ static int build(struct scene *s, const char *base, const struct probe_images *i
 	const char **ret_what)
 {
 	SBX_CLEANUP_FREE char *secret = NULL;
+	struct statvfs fs;
 	int r;
 
 	*ret_what = "its directory";
 	r = make_root(s, base);
 	if (r < 0)
 		return r;
+	*ret_what = "its directory is mounted noexec";
+	if (s->root && statvfs(s->root, &fs) == 0 && (fs.f_flag & ST_NOEXEC))
+		return -EACCES;
 	*ret_what = "its files";
 	r = tree_create(&s->tree);
 	if (r < 0)

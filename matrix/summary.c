@@ -29,7 +29,8 @@ static enum exit_status status_of(const struct report *r, const struct summary *
 	if (r->run->interrupted || r->run->error.code || s->cells == 0 ||
 		s->cells_passed != s->cells || s->rules == 0 || s->rules != s->declared)
 		return EXIT_UNVERIFIED;
-	return EXIT_HOLDS;
+	/* Acts that nothing had to stop: green here says nothing about a sandbox. */
+	return r->options->no_sandbox ? EXIT_UNVERIFIED : EXIT_HOLDS;
 }
 
 void report_summarise(const struct report *r, struct summary *ret)
@@ -47,8 +48,15 @@ void report_summarise(const struct report *r, struct summary *ret)
 	}
 	s.status = status_of(r, &s);
 	s.sentence = sentences[s.status];
-	if (s.status == EXIT_HOLDS &&
-		(s.cells < cell_count() || r->options->select.rule_glob))
+	if (r->options->no_sandbox && s.status == EXIT_DEVIATES)
+		s.sentence =
+			"Without a sandbox it deviates, as it must: this arm has to fail.";
+	else if (r->options->no_sandbox && s.status == EXIT_UNVERIFIED &&
+		 s.cells_passed == s.cells)
+		s.sentence =
+			"WITHOUT A SANDBOX NOTHING DEVIATES: what was selected proves nothing.";
+	else if (s.status == EXIT_HOLDS &&
+		 (s.cells < cell_count() || r->options->select.rule_glob))
 		s.sentence =
 			"The selected cells and rules hold; the others were not looked at.";
 	else if (s.status == EXIT_HOLDS && r->options->other_table)

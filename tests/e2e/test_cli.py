@@ -46,6 +46,15 @@ def test_a_scene_directory_that_cannot_be_used():
     assert "--scene-dir" in result.out
 
 
+def test_a_relative_scene_directory_is_made_absolute(public_dir):
+    (public_dir / "scenes").mkdir()
+    (public_dir / "scenes").chmod(0o777)
+    result = run_verify(
+        "--scene-dir", "scenes", "--agent", "generic", "--net", "off", cwd=public_dir
+    )
+    assert result.status == 0, result.out
+
+
 def test_a_table_with_a_mistake_is_refused(public_dir):
     table = public_dir / "t.tbl"
     table.write_text("a fs=rw stat @ssh_key ENOENT ok [S1] half of the cells\n")

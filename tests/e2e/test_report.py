@@ -93,6 +93,8 @@ def test_junit_counts_what_json_counts(whole):
     assert len(suites) == 56
     assert sum(int(s.get("tests")) for s in suites) == whole.json["counts"]["observations"]
     assert all(s.get("failures") == s.get("errors") == "0" for s in suites)
+    gaps = whole.json["counts"]["known"] + whole.json["counts"]["absent"]
+    assert sum(int(s.get("skipped")) for s in suites) == gaps > 0
 
 
 def test_junit_is_red_where_the_run_is(edited_bwrap, fake_bwrap):
@@ -114,6 +116,12 @@ def test_the_arm_without_a_sandbox_fails_massively():
     assert counts["cells_verified"] == 0
     assert counts["mismatch"] > counts["observations"] / 2
     assert result.json["sandbox"] == "none"
+
+
+def test_green_without_a_sandbox_is_no_pass():
+    result = run_verify("--no-sandbox", "--rule", "works.zero", *CELL)
+    assert result.status == 3
+    assert "proves nothing" in result.out
 
 
 def test_output_goes_to_a_file_and_the_verdict_to_stderr(public_dir):

@@ -1,5 +1,6 @@
 """Nothing is left behind: no process, mount, file, key or IPC object, however a run ends."""
 
+import os
 import pathlib
 import signal
 import subprocess
@@ -47,9 +48,9 @@ def settle(before, seconds=10):
     return state()
 
 
-def start(*args):
+def start(*args, group=False):
     return subprocess.Popen(
-        [VERIFY, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [VERIFY, *args], start_new_session=group, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,
     )
 
@@ -81,7 +82,7 @@ def test_scene_that_cannot_be_made():
 
 
 def test_interrupt_and_terminate():
-    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         before = state()
         proc = start()
         wait_for_cells(proc, 5)
@@ -104,6 +105,16 @@ def test_kill_at_any_moment():
         for what in ("ipc", "mounts", "processes", "abstract"):
             assert after[what] == before[what], (delay, what, processes())
         assert after["files"] == before["files"], delay
+
+
+def test_kill_of_the_whole_group():
+    """As a shell's Ctrl-\\ or timeout(1) do it: the guardian is in a group of its own."""
+    before = state()
+    proc = start(group=True)
+    wait_for_cells(proc, 3)
+    os.killpg(proc.pid, signal.SIGKILL)
+    proc.communicate()
+    assert settle(before) == before
 
 
 def test_leaking_sandbox_is_cleaned_up_as_well(edited_bwrap):

@@ -56,6 +56,7 @@ def test_a_missing_bwrap_is_status_3(public_dir):
         result = run_verify("--format", "json", "--agent", "claude", *args, env=env)
         assert result.status == 3
         assert result.json["error"]["code"] == "bwrap-not-installed"
+    assert "apt-get install bubblewrap" in result.json["error"]["remedy"]
 
 
 def test_a_setuid_bwrap_is_refused(public_dir):

@@ -19,6 +19,8 @@ static const struct row {
 			"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 			"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
 		"not one of claude codex gemini opencode agent kiro generic", 0 },
+	{ "the same option twice", { "--agent", "claude", "--agent", "codex" },
+		"given twice", 0 },
 	{ "empty list", { "--fs", "," }, "empty", 0 },
 	{ "unknown option", { "--fast" }, "no option --fast", 0 },
 	{ "missing argument", { "--agent" }, "wants an argument", 0 },

@@ -25,7 +25,7 @@ static const char *const workdirs[] = { "/home/u/src/app", "/home/u/p", "/srv/ap
 static const char *const secrets[] = { "/home/u/.ssh/id_ed25519",
 	"/home/u/.aws/credentials", "/home/u/.bashrc", "/home/u/.claude/daemon/dispatch",
 	"/home/u/.codex/queue_1.sqlite", "/etc/shadow", "/etc/ssl/private",
-	"/run/user/1000/bus", "/var/log/syslog", "/root/.x",
+	"/run/user/1000/bus", "/var/log/syslog", "/root/secret",
 	"/home/u/.local/share/opencode/opencode.db", "/home/other/x", "/sys/kernel" };
 
 struct trial {
