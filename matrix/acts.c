@@ -157,7 +157,6 @@ char *acts_input(const struct acts *a, const struct scene *s)
 	if (f == NULL)
 		abort();
 	put_set(f, "work", s->tree.work);
-	put_set(f, "home", s->tree.home);
 	put_set(f, "token", a->token);
 	n = put_ops(f, a, false);
 	n += put_ops(f, a, true);

@@ -40,26 +40,6 @@ static const struct {
 	{ "SBX_CANARY", NULL },
 };
 
-static const struct {
-	const char *agent;
-	const char *variable;
-} keys[] = {
-	{ "claude", "ANTHROPIC_API_KEY" },
-	{ "codex", "OPENAI_API_KEY" },
-	{ "gemini", "GEMINI_API_KEY" },
-	{ "opencode", "OPENROUTER_API_KEY" },
-	{ "agent", "CURSOR_API_KEY" },
-	{ "kiro", "KIRO_API_KEY" },
-};
-
-const char *scene_key_variable(const char *agent)
-{
-	for (size_t i = 0; i < SBX_ARRAY_SIZE(keys); i++)
-		if (strcmp(keys[i].agent, agent) == 0)
-			return keys[i].variable;
-	return NULL;
-}
-
 const char *scene_env(const struct scene *s, const char *name)
 {
 	return sbx_env_get(s->env.v, name);

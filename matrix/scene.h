@@ -59,5 +59,3 @@ void scene_destroy(struct scene *s);
 
 /* Value of a variable of the scene's user, borrowed. */
 const char *scene_env(const struct scene *s, const char *name);
-/* The variable that carries an agent's key ("claude" -> ANTHROPIC_API_KEY); NULL for none. */
-const char *scene_key_variable(const char *agent);

@@ -143,8 +143,6 @@ static void set(struct probe_ctx *c, const char *name, const char *value)
 {
 	if (strcmp(name, "work") == 0)
 		c->work = value;
-	else if (strcmp(name, "home") == 0)
-		c->home = value;
 	else if (strcmp(name, "token") == 0)
 		c->token = value;
 }
@@ -220,7 +218,7 @@ static void look_at_signals(void)
 
 int main(int argc, char **argv)
 {
-	struct probe_ctx c = { "", "", "" };
+	struct probe_ctx c = { "", "" };
 	struct sigaction sa = { .sa_handler = on_crash };
 	char done[PROBE_TEXT];
 	long declared;

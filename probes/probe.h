@@ -4,7 +4,7 @@
  * that a sandbox may lack can be mistaken for a denial.
  *
  * Input, one record a line, fields separated by tabs, %XX escapes in fields:
- *     set  NAME VALUE          work, home, token
+ *     set  NAME VALUE          work, token
  *     op   INDEX NAME ARG...   at most PROBE_MAX_ARGS
  *     end  COUNT               of op records
  * Output:
@@ -35,7 +35,6 @@ struct probe_result {
 
 struct probe_ctx {
 	const char *work;
-	const char *home;
 	const char *token; /* nonce of this cell; written into what the acts create */
 };
 

@@ -277,17 +277,6 @@ static bool same_control(const struct rule *a, const struct rule *b)
 	       same_text(a->control.reason, b->control.reason);
 }
 
-const struct rule *table_rule(
-	const struct table *t, const char *op, const char *role, const struct cell *c)
-{
-	for (size_t i = 0; i < t->n_rules; i++)
-		if (strcmp(t->rules[i].op, op) == 0 &&
-			strcmp(t->rules[i].role, role) == 0 &&
-			condition_matches(&t->rules[i].when, c))
-			return &t->rules[i];
-	return NULL;
-}
-
 const struct known *table_known(
 	const struct table *t, const struct rule *r, const struct cell *c)
 {

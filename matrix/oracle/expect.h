@@ -68,9 +68,6 @@ struct table {
 int table_parse(struct table *ret, const char *text, const char *name, char *error);
 void table_done(struct table *t);
 
-/* The rule in force, borrowed; NULL only for a pair that no rule names. */
-const struct rule *table_rule(
-	const struct table *t, const char *op, const char *role, const struct cell *c);
 /* The gap listed for this rule in this cell, borrowed, or NULL. */
 const struct known *table_known(
 	const struct table *t, const struct rule *r, const struct cell *c);

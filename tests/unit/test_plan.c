@@ -489,6 +489,14 @@ static void ca_variables_show_ca_files_only(void **state)
 	}
 }
 
+static void every_kind_of_operation_has_a_name(void **state)
+{
+	(void)state;
+	for (int i = 0; i < _SBX_OP_MAX; i++)
+		assert_string_not_equal(sbx_op_kind_name((enum sbx_op_kind)i), "?");
+	assert_string_equal(sbx_op_kind_name(_SBX_OP_MAX), "?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +515,7 @@ int main(void)
 		cmocka_unit_test(a_split_usr_is_bound_a_merged_one_linked),
 		cmocka_unit_test(a_linked_resolv_conf_is_bound_at_its_target),
 		cmocka_unit_test(ca_variables_show_ca_files_only),
+		cmocka_unit_test(every_kind_of_operation_has_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
