@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 
 /* The last process inside dies a millisecond after the monitor; more than this is a leak. */
-#define GRACE_MS 1000
+#define GRACE_MS 3000
 #define KILL_MS 5000
 
 /* What the child needs, prepared before the fork. */

@@ -74,7 +74,7 @@ SBX_PUBLIC void sbx_launch_pump(struct sbx_launch *l);
 /* Kills everything in the sandbox. */
 SBX_PUBLIC void sbx_launch_kill(struct sbx_launch *l);
 
-/* Waits for the end, at most timeout_ms (-1: for ever), then up to a second for the last
+/* Waits for the end, at most timeout_ms (-1: for ever), then up to three seconds for the last
  * process inside; kills what is left. Writes *ret. Returns 0 or -errno. */
 SBX_PUBLIC int sbx_launch_wait(
 	struct sbx_launch *l, int timeout_ms, struct sbx_exit *ret);

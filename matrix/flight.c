@@ -278,7 +278,7 @@ bool flight_ended(struct flight *f)
 static bool held(struct flight *f)
 {
 	struct pollfd p = { .fd = f->out, .events = POLLIN };
-	long long until = sbx_now_ms() + 500;
+	long long until = sbx_now_ms() + 2000;
 
 	while (f->out >= 0 && sbx_now_ms() < until) {
 		poll(&p, 1, 50);

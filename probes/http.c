@@ -47,7 +47,7 @@ static int get(const char *url, const char *token)
 	curl_easy_setopt(h, CURLOPT_URL, full);
 	curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, keep);
 	curl_easy_setopt(h, CURLOPT_WRITEDATA, &b);
-	curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, 400L);
+	curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, 1900L);
 	curl_easy_setopt(h, CURLOPT_FOLLOWLOCATION, 0L);
 	rc = curl_easy_perform(h);
 	curl_easy_cleanup(h);

@@ -16,17 +16,22 @@
 
 #define ACT(name) \
 	static void name(const struct probe_ctx *c, char **a, struct probe_result *r)
-#define WAIT_MS 400
+#define TICK_MS 500
+#define WAIT_TICKS 4
 #define PROTO_MPTCP 262
 
 static int await(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
-	int n = poll(&p, 1, WAIT_MS);
+	int n = -1;
 
-	if (n < 0 && errno == EINTR) /* the probe's own clock; at most once in WAIT_MS */
-		n = poll(&p, 1, WAIT_MS);
-	if (n == 0)
+	/* The probe's own clock interrupts every TICK; the listener may be slow to be run. */
+	for (int i = 0; i < WAIT_TICKS; i++) {
+		n = poll(&p, 1, TICK_MS);
+		if (n > 0 || (n < 0 && errno != EINTR))
+			break;
+	}
+	if (n <= 0 && (n == 0 || errno == EINTR))
 		errno = ETIMEDOUT;
 	return n > 0 ? 0 : -1;
 }
