@@ -111,6 +111,11 @@ static void add_system(struct sbx_plan *m, const struct sbx_host *h, bool net)
 			add_mount(m, SBX_OP_RO_BIND, "/dev/null",
 				baseline_proc_masks[i].path, SBX_PIN_NONE, 0,
 				baseline_proc_masks[i].why);
+	/* bwrap covers it only where access() says that it may be written to, and that is about
+	 * the directory; the files below ask for the host's uid 0, capabilities or not. */
+	if (h->uid == 0)
+		add_mount(m, SBX_OP_RO_BIND, "/proc/sys", "/proc/sys", SBX_PIN_NONE, 0,
+			"uid 0 may write to the kernel's settings, core_pattern among them");
 	add_mount(m, SBX_OP_DEV, NULL, "/dev", SBX_PIN_NONE, 0,
 		"null, zero, random, pty; no disks");
 	add_mount(m, SBX_OP_TMPFS, NULL, "/tmp", SBX_PIN_NONE, 0,

@@ -52,8 +52,7 @@ int acts_for_cell(struct acts *ret, const struct table *t, const struct cell *c,
 	for (size_t i = 0; r == 0 && i < t->n_rules; i++) {
 		const struct rule *k = &t->rules[i];
 
-		if (condition_matches(&k->when, c) && !k->expect.omit &&
-			selection_has(sel, k))
+		if (table_runs(t, k, c) && selection_has(sel, k))
 			add(ret, k, c, s);
 	}
 	return r;
@@ -72,6 +71,14 @@ static bool has_act(const struct acts *a, const struct rule *k, int agent)
 	return false;
 }
 
+/* Outside, only who acts makes a difference. */
+static bool speaks_of(const struct rule *k, const struct cell *c)
+{
+	unsigned uid = k->when.mask[AXIS_UID];
+
+	return uid == 0 || (uid & (1U << c->value[AXIS_UID]));
+}
+
 static void add_controls_of(struct acts *a, const struct table *t, const struct cell *c,
 	const struct scene *s, const struct selection *sel, bool per_agent_only)
 {
@@ -79,13 +86,14 @@ static void add_controls_of(struct acts *a, const struct table *t, const struct 
 		const struct rule *k = &t->rules[i];
 
 		if (k->control.kind != CONTROL_NONE && selection_has(sel, k) &&
+			speaks_of(k, c) &&
 			(!per_agent_only || role_is_per_agent(k->role)) &&
 			!has_act(a, k, c->value[AXIS_AGENT]))
 			add(a, k, c, s);
 	}
 }
 
-int acts_for_controls(struct acts *ret, const struct table *t, const bool *cells,
+int acts_for_controls(struct acts *ret, const struct table *t, const bool *cells, int uid,
 	struct scene *s, const struct selection *sel)
 {
 	int last = -1, r = begin(ret, t, s);
@@ -95,7 +103,7 @@ int acts_for_controls(struct acts *ret, const struct table *t, const bool *cells
 	ret->v = sbx_xrealloc(
 		ret->v, t->n_rules * (size_t)axis_size(AXIS_AGENT), sizeof(*ret->v));
 	for (size_t i = 0; r == 0 && i < cell_count(); i++) {
-		struct cell c = cell_at(i);
+		struct cell c = cell_at(i, uid);
 
 		if (!cells[i] || c.value[AXIS_AGENT] == last)
 			continue;

@@ -33,7 +33,7 @@ int acts_for_cell(struct acts *ret, const struct table *t, const struct cell *c,
 
 /* For the controls of the cells[CELL_MAX]: one act for every operation and role that wants
  * one, and one an agent where the role means another thing for each. */
-int acts_for_controls(struct acts *ret, const struct table *t, const bool *cells,
+int acts_for_controls(struct acts *ret, const struct table *t, const bool *cells, int uid,
 	struct scene *s, const struct selection *sel);
 
 /* What the probe reads on stdin. Owned. */

@@ -50,7 +50,7 @@ static int run_acts(struct controls *c, struct acts *a, const struct scene *s,
 }
 
 int controls_run(struct controls *ret, const struct table *t, struct scene *s,
-	const struct selection *sel, const bool *cells, int timeout_ms,
+	const struct selection *sel, const bool *cells, int uid, int timeout_ms,
 	const char **ret_what)
 {
 	struct controls c = { .table = t };
@@ -59,7 +59,7 @@ int controls_run(struct controls *ret, const struct table *t, struct scene *s,
 
 	*ret_what = "the controls cannot be prepared";
 	if (r == 0)
-		r = acts_for_controls(&a, t, cells, s, sel);
+		r = acts_for_controls(&a, t, cells, uid, s, sel);
 	if (r == 0)
 		r = run_acts(&c, &a, s, timeout_ms, ret_what);
 	acts_done(&a);

@@ -14,7 +14,7 @@ struct controls {
 /* Runs them for the agents that the selected cells use, then puts the scene back and takes
  * its baseline. Returns 0, or -errno with *ret_what (static text). */
 int controls_run(struct controls *ret, const struct table *t, struct scene *s,
-	const struct selection *sel, const bool *cells, int timeout_ms,
+	const struct selection *sel, const bool *cells, int uid, int timeout_ms,
 	const char **ret_what);
 
 /* Borrowed; not present when there was none. */

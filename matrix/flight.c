@@ -18,10 +18,8 @@ static void reset(struct flight *f)
 {
 	char *output = f->output;
 
-	if (f->planned) {
-		sbx_plan_done(&f->plan);
-		sbx_host_done(&f->host);
-	}
+	if (f->planned)
+		prepared_done(&f->prepared);
 	acts_done(&f->acts);
 	sbx_close_fd(&f->ops);
 	sbx_close_fd(&f->out);
@@ -30,7 +28,6 @@ static void reset(struct flight *f)
 		.ops = -1,
 		.out = -1,
 		.err = -1,
-		.host.workdir.fd = -1,
 		.launch = { .pidfd = -1, .status_fd = -1, .child_pidfd = -1 } };
 	f->output[0] = '\0';
 }
@@ -55,38 +52,17 @@ void flight_done(struct flight *f)
 
 /* ---- plan ---- */
 
-static struct sbx_policy policy_of(const struct cell *c, const struct scene *s)
-{
-	struct sbx_policy p = { .agent = cell_value(c, AXIS_AGENT),
-		.workdir = s->tree.work };
-
-	/* The labels are the library's own words; a new one would fail here. */
-	if (sbx_profile_from_string(cell_value(c, AXIS_PROFILE), &p.profile) < 0 ||
-		sbx_fs_from_string(cell_value(c, AXIS_FS), &p.fs) < 0 ||
-		sbx_net_from_string(cell_value(c, AXIS_NET), &p.net) < 0)
-		abort();
-	return p;
-}
-
-/* The same calls in the same order as `sbx run`: host, plan, launch. */
 static int plan(struct flight *f, const struct scene *s, const struct run_options *o,
 	struct sbx_error *e)
 {
-	struct sbx_policy p = policy_of(&f->target->cell, s);
-	struct sbx_host_opts ho = {
-		.home = s->tree.home, .environ = s->env.v, .bwrap = o->bwrap
-	};
 	struct sbx_argv argv = { 0 };
-	int r = sbx_host_read(&f->host, &p, &ho, e);
+	int r = prepare(&f->prepared, &f->target->cell, s, o->bwrap, o->variant, e);
 
 	if (r < 0)
 		return r;
-	r = sbx_plan_build(&f->plan, &p, &f->host, e);
-	if (r == 0)
-		r = sbx_argv_render(&argv, &f->plan, NULL, e);
+	r = sbx_argv_render(&argv, &f->prepared.plan, NULL, e);
 	if (r < 0) {
-		sbx_plan_done(&f->plan);
-		sbx_host_done(&f->host);
+		prepared_done(&f->prepared);
 		return r;
 	}
 	f->planned = true;
@@ -136,10 +112,11 @@ static int open_pipes(struct flight *f, int child[3])
 	return 0;
 }
 
-static int launch(struct flight *f, const struct scene *s, struct sbx_error *e)
+static int launch(struct flight *f, const struct scene *s, const struct run_options *o,
+	struct sbx_error *e)
 {
 	char *const cmd[] = { s->probe, NULL };
-	struct sbx_launch_opts opts = SBX_LAUNCH_INHERIT;
+	struct sbx_launch_opts opts = launch_opts(&f->target->cell, o->variant);
 	int child[3] = { -1, -1, -1 }, r = open_pipes(f, child);
 
 	if (r < 0)
@@ -147,19 +124,20 @@ static int launch(struct flight *f, const struct scene *s, struct sbx_error *e)
 	opts.in = child[0];
 	opts.out = child[1];
 	opts.err = child[2];
-	r = sbx_launch_start(&f->launch, &f->plan, &f->host, cmd, &opts, e);
+	r = sbx_launch_start(
+		&f->launch, &f->prepared.plan, &f->prepared.host, cmd, &opts, e);
 	for (int i = 0; i < 3; i++)
 		close(child[i]);
 	return r;
 }
 
-void flight_launch(struct flight *f, const struct scene *s)
+void flight_launch(struct flight *f, const struct scene *s, const struct run_options *o)
 {
 	struct sbx_error e = { 0 };
 
 	if (!f->planned)
 		return;
-	if (launch(f, s, &e) < 0)
+	if (launch(f, s, o, &e) < 0)
 		trouble(f->target, e.message);
 	else
 		f->launched = true;

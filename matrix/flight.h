@@ -14,8 +14,7 @@
 struct flight {
 	struct cell_result *target; /* NULL: free */
 	bool planned, launched;
-	struct sbx_host host;
-	struct sbx_plan plan;
+	struct prepared prepared;
 	struct acts acts;
 	struct sbx_launch launch;
 	int ops; /* write end of the probe's input; -1 when the acts are given */
@@ -35,7 +34,7 @@ void flight_plan(struct flight *f, const struct scene *s, const struct run_optio
 	struct cell_result *target);
 
 /* Starts bwrap; the probe waits for its acts. Trouble is noted. */
-void flight_launch(struct flight *f, const struct scene *s);
+void flight_launch(struct flight *f, const struct scene *s, const struct run_options *o);
 
 /* Takes a launch back, as if it had never been planned. */
 void flight_abort(struct flight *f);

@@ -59,6 +59,7 @@ static void progress(size_t done, size_t total, const struct cell_result *last)
 static int list_rules(
 	const struct table *t, const struct options *o, const struct selection *sel)
 {
+	const int uid = identity_wants_root(o->uid) ? UID_ROOT : UID_USER;
 	size_t shown = 0;
 
 	for (size_t i = 0; i < t->n_rules; i++) {
@@ -67,9 +68,9 @@ static int list_rules(
 		size_t cells = 0;
 
 		for (size_t c = 0; c < cell_count(); c++) {
-			struct cell cell = cell_at(c);
+			struct cell cell = cell_at(c, uid);
 
-			cells += o->cells[c] && condition_matches(&r->when, &cell);
+			cells += o->cells[c] && table_runs(t, r, &cell);
 		}
 		if (cells == 0 || !selection_has(sel, r))
 			continue;
@@ -148,6 +149,7 @@ static int verify(const struct options *o, const struct files *files,
 		.cells = o->cells,
 		.scene_base = base ? base : o->scene_dir,
 		.bwrap = bwrap ? bwrap : "", /* looked for, and not found */
+		.uid = geteuid() == 0 ? UID_ROOT : UID_USER,
 		.jobs = o->jobs,
 		.timeout_ms = o->timeout_s * 1000,
 		.no_sandbox = o->no_sandbox,

@@ -45,7 +45,7 @@ static const struct option_row rows[] = {
 	{ "format", KEY_FORMAT, "FORMAT", "text (default), json or junit" },
 	{ "output", 'o', "FILE", "write the report there instead of to standard output" },
 	{ "uid", KEY_UID, "USER",
-		"when started by root: who runs the cells (default nobody)" },
+		"when started by root: who runs the cells (default nobody; 0 is possible)" },
 	{ "scene-dir", KEY_SCENE_DIR, "DIR",
 		"where the throw-away scene is made (default /var/tmp)" },
 	{ "bwrap", KEY_BWRAP, "PATH",
@@ -259,7 +259,7 @@ int options_parse(struct options *ret, int argc, char **argv, char *error)
 		return -1;
 	}
 	for (size_t i = 0; i < cell_count(); i++) {
-		struct cell cell = cell_at(i);
+		struct cell cell = cell_at(i, UID_USER);
 
 		o.cells[i] = condition_matches(&w, &cell);
 	}

@@ -23,7 +23,7 @@ static bool any_rule(const struct run_options *o, const struct cell *c)
 	const struct table *t = o->table;
 
 	for (size_t i = 0; i < t->n_rules; i++)
-		if (condition_matches(&t->rules[i].when, c) && !t->rules[i].expect.omit &&
+		if (table_runs(t, &t->rules[i], c) &&
 			selection_has(&o->select, &t->rules[i]))
 			return true;
 	return false;
@@ -34,7 +34,7 @@ static void make_cells(struct run *r, const struct run_options *o)
 {
 	r->cells = sbx_xcalloc(cell_count(), sizeof(*r->cells));
 	for (size_t i = 0; i < cell_count(); i++) {
-		struct cell c = cell_at(i);
+		struct cell c = cell_at(i, o->uid);
 
 		if (o->cells[i] && any_rule(o, &c))
 			r->cells[r->n++].cell = c;
@@ -51,15 +51,17 @@ static int check_available(
 	struct sbx_host_opts ho = {
 		.home = s->tree.home, .environ = s->env.v, .bwrap = o->bwrap
 	};
+	struct sbx_launch_opts launch = SBX_LAUNCH_INHERIT;
 	struct sbx_plan plan = { 0 };
 	struct sbx_host h;
 	int r = sbx_host_read(&h, &p, &ho, e);
 
+	launch.allow_root = o->uid == UID_ROOT;
 	if (r < 0)
 		return r;
 	r = sbx_plan_build(&plan, &p, &h, e);
 	if (r == 0)
-		r = sbx_avail_check(&plan, &h, &SBX_LAUNCH_INHERIT, e);
+		r = sbx_avail_check(&plan, &h, &launch, e);
 	sbx_plan_done(&plan);
 	sbx_host_done(&h);
 	return r;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "acts.h"
-#include "sbx.h"
+#include "variant.h"
 
 struct result {
 	const struct rule *rule;
@@ -31,6 +31,8 @@ struct run_options {
 	const bool *cells; /* CELL_MAX of them: which to run */
 	const char *scene_base;
 	const char *bwrap; /* or NULL: search PATH */
+	int uid; /* who runs the cells, which are already his: a value of AXIS_UID */
+	const struct variant *variant; /* how the launch is changed; NULL: not at all */
 	int jobs;
 	int timeout_ms; /* for one cell */
 	bool no_sandbox;

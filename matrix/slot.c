@@ -18,7 +18,7 @@ int slot_open(struct slot *s, const struct run_options *o, struct sbx_error *e)
 			"programs in: --scene-dir DIR");
 		return r;
 	}
-	r = controls_run(&s->controls, o->table, &s->scene, &o->select, o->cells,
+	r = controls_run(&s->controls, o->table, &s->scene, &o->select, o->cells, o->uid,
 		o->timeout_ms, &what);
 	if (r < 0) {
 		sbx_error_set(
@@ -60,7 +60,7 @@ static void make_ready(
 	s->ready = s->running == &s->flights[0] ? &s->flights[1] : &s->flights[0];
 	flight_plan(s->ready, &s->scene, o, target);
 	if (!o->no_sandbox)
-		flight_launch(s->ready, &s->scene);
+		flight_launch(s->ready, &s->scene, o);
 }
 
 /* The scene as new. What is ready was made from the old one: it is made again. */

@@ -16,8 +16,7 @@ static size_t declared_for(const struct report *r, const struct cell *c)
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->n_rules; i++)
-		n += condition_matches(&t->rules[i].when, c) &&
-		     !t->rules[i].expect.omit &&
+		n += table_runs(t, &t->rules[i], c) &&
 		     selection_has(&r->options->select, &t->rules[i]);
 	return n;
 }

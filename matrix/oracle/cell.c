@@ -9,6 +9,8 @@ static const char *const profiles[] = { "lenient", "strict" };
 static const char *const fs_modes[] = { "rw", "ro" };
 static const char *const net_modes[] = { "on", "off" };
 
+static const char *const uids[UID_MAX] = { "user", "root" };
+
 static const struct {
 	const char *name;
 	const char *const *values;
@@ -18,6 +20,7 @@ static const struct {
 	[AXIS_PROFILE] = { "profile", profiles, 2 },
 	[AXIS_FS] = { "fs", fs_modes, 2 },
 	[AXIS_NET] = { "net", net_modes, 2 },
+	[AXIS_UID] = { "uid", uids, UID_MAX },
 };
 
 const char *axis_name(enum axis a)
@@ -56,15 +59,25 @@ size_t cell_count(void)
 	return CELL_MAX;
 }
 
-struct cell cell_at(size_t i)
+struct cell cell_at(size_t i, int uid)
 {
-	struct cell c;
+	struct cell c = { .value[AXIS_UID] = uid };
 
-	for (int a = AXIS_MAX - 1; a >= 0; a--) {
+	for (int a = AXIS_NET; a >= 0; a--) {
 		c.value[a] = (int)(i % (size_t)axes[a].n);
 		i /= (size_t)axes[a].n;
 	}
 	return c;
+}
+
+size_t cell_all_count(void)
+{
+	return (size_t)CELL_MAX * UID_MAX;
+}
+
+struct cell cell_all_at(size_t i)
+{
+	return cell_at(i % CELL_MAX, (int)(i / CELL_MAX));
 }
 
 const char *cell_value(const struct cell *c, enum axis a)

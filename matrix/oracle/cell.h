@@ -4,7 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum axis { AXIS_AGENT, AXIS_PROFILE, AXIS_FS, AXIS_NET, AXIS_MAX };
+/* Who runs the cells is the same for a whole run; the others span the matrix. */
+enum axis { AXIS_AGENT, AXIS_PROFILE, AXIS_FS, AXIS_NET, AXIS_UID, AXIS_MAX };
+
+enum { UID_USER, UID_ROOT, UID_MAX }; /* values of AXIS_UID */
 
 /* One combination: an index into the values of each axis. */
 struct cell {
@@ -23,9 +26,13 @@ int axis_value_find(enum axis a, const char *value);
 #define CELL_MAX 56
 #define CELL_NAME_MAX 64
 
-/* All cells in a fixed order: agent, profile, fs, net; the last varies fastest. */
+/* All cells of a run in a fixed order: agent, profile, fs, net; the last varies fastest.
+ * uid: a value of AXIS_UID. */
 size_t cell_count(void);
-struct cell cell_at(size_t i);
+struct cell cell_at(size_t i, int uid);
+/* The same for both uids: what the table speaks about. */
+size_t cell_all_count(void);
+struct cell cell_all_at(size_t i);
 /* "claude/lenient/rw/on" into buf of CELL_NAME_MAX bytes; returns buf. */
 const char *cell_name(const struct cell *c, char *buf);
 const char *cell_value(const struct cell *c, enum axis a);

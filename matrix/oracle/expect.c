@@ -1,6 +1,7 @@
 #include "expect.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,16 +87,12 @@ static const char *parse_expectation(const char *text, struct expectation *ret)
 
 	if (snprintf(buf, sizeof(buf), "%s", text) >= (int)sizeof(buf))
 		return "expectation too long";
-	if (strcmp(buf, "omit") == 0) {
-		ret->omit = true;
-		return NULL;
-	}
 	if (!take_suffix(buf, "host", &e.host))
 		take_suffix(buf, "seen", &e.seen);
 	for (char *w = strtok_r(buf, "|", &save); w; w = strtok_r(NULL, "|", &save)) {
 		if (!is_result(w) || n == EXPECT_ALTERNATIVES) {
 			expectation_done(&e);
-			return "not an expectation (ok, errno, value:X, omit; +host -host +seen "
+			return "not an expectation (ok, errno, value:X; +host -host +seen "
 			       "-seen)";
 		}
 		e.results[n++] = copy(w);
@@ -110,10 +107,6 @@ void expectation_text(const struct expectation *e, char *buf, size_t n)
 {
 	size_t len = 0;
 
-	if (e->omit) {
-		snprintf(buf, n, "omit");
-		return;
-	}
 	buf[0] = '\0';
 	for (int i = 0; e->results[i] && len < n; i++)
 		len += (size_t)snprintf(
@@ -157,8 +150,6 @@ static const char *parse_control(const char *text, struct control *ret)
 	wrong = parse_expectation(buf, &ret->expect);
 	if (wrong)
 		return wrong;
-	if (ret->expect.omit)
-		return "a control cannot be omitted; write none:reason";
 	ret->absent = absent ? copy(absent) : NULL;
 	return NULL;
 }
@@ -201,6 +192,24 @@ static int read_known(struct reader *r, char *line)
 	k.why = copy(why);
 	r->t->known = grow(r->t->known, r->t->n_known, sizeof(k));
 	r->t->known[r->t->n_known++] = k;
+	return 0;
+}
+
+static int read_omission(struct reader *r, char *line)
+{
+	char *w[3], *why;
+	struct omission o = { .line = r->line };
+	const char *wrong;
+
+	if (words(line, w, 3, &why) < 3 || *why == '\0')
+		return fail(r, r->line, "omit wants: ids when reason", NULL);
+	wrong = condition_parse(w[2], &o.when);
+	if (wrong)
+		return fail(r, r->line, wrong, w[1]);
+	o.glob = copy(w[1]);
+	o.why = copy(why);
+	r->t->omitted = grow(r->t->omitted, r->t->n_omitted, sizeof(o));
+	r->t->omitted[r->t->n_omitted++] = o;
 	return 0;
 }
 
@@ -251,6 +260,8 @@ static int read_line(struct reader *r, char *line)
 		return 0;
 	if (strncmp(line, "known", 5) == 0 && (line[5] == ' ' || line[5] == '\t'))
 		return read_known(r, line);
+	if (strncmp(line, "omit", 4) == 0 && (line[4] == ' ' || line[4] == '\t'))
+		return read_omission(r, line);
 	return read_rule(r, line);
 }
 
@@ -277,6 +288,14 @@ static bool same_control(const struct rule *a, const struct rule *b)
 	       same_text(a->control.reason, b->control.reason);
 }
 
+/* Outside, too, it may matter who acts; hence other controls for other uids. */
+static bool same_uid(const struct rule *a, const struct rule *b)
+{
+	unsigned ma = a->when.mask[AXIS_UID], mb = b->when.mask[AXIS_UID];
+
+	return ma == 0 || mb == 0 || (ma & mb) != 0;
+}
+
 const struct known *table_known(
 	const struct table *t, const struct rule *r, const struct cell *c)
 {
@@ -285,6 +304,17 @@ const struct known *table_known(
 			condition_matches(&t->known[i].when, c))
 			return &t->known[i];
 	return NULL;
+}
+
+bool table_runs(const struct table *t, const struct rule *r, const struct cell *c)
+{
+	if (!condition_matches(&r->when, c))
+		return false;
+	for (size_t i = 0; i < t->n_omitted; i++)
+		if (condition_matches(&t->omitted[i].when, c) &&
+			fnmatch(t->omitted[i].glob, r->id, 0) == 0)
+			return false;
+	return true;
 }
 
 #define PAIR_MAX 64
@@ -311,13 +341,13 @@ static int check_cells(const struct reader *r, const struct rule *k)
 	if (n_pair == PAIR_MAX)
 		return fail(
 			r, k->line, "too many rules for one operation and role", k->id);
-	for (size_t c = 0; c < cell_count(); c++) {
-		struct cell cell = cell_at(c);
+	for (size_t c = 0; c < cell_all_count(); c++) {
+		struct cell cell = cell_all_at(c);
 		size_t n = 0;
 
 		for (size_t i = 0; i < n_pair; i++)
 			n += condition_matches(&pair[i]->when, &cell);
-		used += condition_matches(&k->when, &cell);
+		used += table_runs(r->t, k, &cell);
 		if (n == 0)
 			return fail(r, k->line,
 				"gap: no rule for this operation and role in cell",
@@ -326,7 +356,7 @@ static int check_cells(const struct reader *r, const struct rule *k)
 			return fail(r, k->line, "overlap: several rules in cell",
 				cell_name(&cell, name));
 	}
-	return used ? 0 : fail(r, k->line, "dead: the rule matches no cell", k->id);
+	return used ? 0 : fail(r, k->line, "dead: the rule is run in no cell", k->id);
 }
 
 /* Do the rules of this pair tell the cells apart? Then one of them may equal the control. */
@@ -336,7 +366,7 @@ static bool pair_discriminates(const struct table *t, const struct rule *k)
 
 	expectation_text(&k->expect, mine, sizeof(mine));
 	for (size_t i = 0; i < t->n_rules; i++) {
-		if (!same_pair(&t->rules[i], k) || t->rules[i].expect.omit)
+		if (!same_pair(&t->rules[i], k))
 			continue;
 		expectation_text(&t->rules[i].expect, theirs, sizeof(theirs));
 		if (strcmp(mine, theirs) != 0)
@@ -351,7 +381,7 @@ static int check_control(const struct reader *r, const struct rule *k)
 	const struct expectation *c = &k->control.expect;
 	char want[160], got[160];
 
-	if (k->control.kind != CONTROL_EXPECT || k->expect.omit)
+	if (k->control.kind != CONTROL_EXPECT)
 		return 0;
 	expectation_text(&k->expect, want, sizeof(want));
 	expectation_text(c, got, sizeof(got));
@@ -376,7 +406,7 @@ static int check_rule(const struct reader *r, size_t i)
 
 		if (strcmp(other->id, k->id) == 0)
 			return fail(r, k->line, "second rule with this id", k->id);
-		if (same_pair(other, k) && !same_control(other, k))
+		if (same_pair(other, k) && !same_control(other, k) && same_uid(other, k))
 			return fail(r, k->line,
 				"other control than an earlier rule for the same act",
 				k->id);
@@ -397,10 +427,8 @@ static int check_known(const struct reader *r, const struct known *g)
 	if (k == NULL)
 		return fail(
 			r, g->line, "known gap of a rule that does not exist", g->rule);
-	if (k->expect.omit)
-		return fail(r, g->line, "known gap of a rule that is never run", g->rule);
-	for (size_t c = 0; c < cell_count(); c++) {
-		struct cell cell = cell_at(c);
+	for (size_t c = 0; c < cell_all_count(); c++) {
+		struct cell cell = cell_all_at(c);
 		size_t n = 0;
 
 		if (!condition_matches(&g->when, &cell))
@@ -421,6 +449,16 @@ static int check_known(const struct reader *r, const struct known *g)
 		    : fail(r, g->line, "dead: the known gap matches no cell", g->rule);
 }
 
+/* An omission must leave out something, and not everything. */
+static int check_omission(const struct reader *r, const struct omission *o)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < r->t->n_rules; i++)
+		used += fnmatch(o->glob, r->t->rules[i].id, 0) == 0;
+	return used ? 0 : fail(r, o->line, "dead: no rule has such an id", o->glob);
+}
+
 static int check_table(const struct reader *r)
 {
 	if (r->t->n_rules == 0)
@@ -430,6 +468,9 @@ static int check_table(const struct reader *r)
 			return -1;
 	for (size_t i = 0; i < r->t->n_known; i++)
 		if (check_known(r, &r->t->known[i]) < 0)
+			return -1;
+	for (size_t i = 0; i < r->t->n_omitted; i++)
+		if (check_omission(r, &r->t->omitted[i]) < 0)
 			return -1;
 	return 0;
 }
@@ -484,5 +525,10 @@ void table_done(struct table *t)
 		expectation_done(&t->known[i].observed);
 	}
 	free(t->known);
+	for (size_t i = 0; i < t->n_omitted; i++) {
+		free(t->omitted[i].glob);
+		free(t->omitted[i].why);
+	}
+	free(t->omitted);
 	*t = (struct table){ 0 };
 }

@@ -14,7 +14,6 @@
 #define EXPECT_ALTERNATIVES 3
 
 struct expectation {
-	bool omit; /* not run in these cells */
 	char *results[EXPECT_ALTERNATIVES + 1]; /* NULL-ended; owned */
 	int host; /* +1: host sees the effect, -1: it must not */
 	int seen; /* +1: listener saw the nonce, -1: it must not */
@@ -54,11 +53,21 @@ struct known {
 	int line;
 };
 
+/* Rules that are not run in these cells, though they hold there: others show the same. */
+struct omission {
+	char *glob; /* of rule ids */
+	struct condition when;
+	char *why;
+	int line;
+};
+
 struct table {
 	struct rule *rules;
 	size_t n_rules;
 	struct known *known;
 	size_t n_known;
+	struct omission *omitted;
+	size_t n_omitted;
 };
 
 #define EXPECT_ERROR_MAX 256
@@ -67,6 +76,9 @@ struct table {
  * On success the caller ends *ret with table_done(). */
 int table_parse(struct table *ret, const char *text, const char *name, char *error);
 void table_done(struct table *t);
+
+/* Is this rule in force in this cell, and run there? */
+bool table_runs(const struct table *t, const struct rule *r, const struct cell *c);
 
 /* The gap listed for this rule in this cell, borrowed, or NULL. */
 const struct known *table_known(

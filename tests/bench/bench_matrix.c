@@ -72,7 +72,7 @@ static void make_floor(struct floor *f, struct scene *s)
 	char *const cmd[] = { (char *)"/bin/true", NULL };
 
 	for (size_t i = 0; i < cell_count(); i++) {
-		struct cell c = cell_at(i);
+		struct cell c = cell_at(i, UID_USER);
 		struct sbx_policy p = { .agent = cell_value(&c, AXIS_AGENT),
 			.workdir = s->tree.work };
 		struct sbx_error e = { 0 };

@@ -10,7 +10,7 @@ static void there_are_56_and_all_differ(void **state)
 	assert_int_equal(cell_count(), CELL_MAX);
 	for (size_t i = 0; i < cell_count(); i++)
 		for (size_t k = 0; k < i; k++) {
-			struct cell x = cell_at(i), y = cell_at(k);
+			struct cell x = cell_at(i, UID_USER), y = cell_at(k, UID_USER);
 
 			assert_string_not_equal(cell_name(&x, a), cell_name(&y, b));
 		}
@@ -25,7 +25,7 @@ static void every_label_is_known_to_the_library(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < cell_count(); i++) {
-		struct cell c = cell_at(i);
+		struct cell c = cell_at(i, UID_USER);
 
 		assert_non_null(sbx_agent_find(cell_value(&c, AXIS_AGENT)));
 		assert_int_equal(
@@ -66,7 +66,7 @@ static void row(void **state)
 	}
 	assert_null(wrong);
 	for (size_t i = 0; i < cell_count(); i++) {
-		struct cell c = cell_at(i);
+		struct cell c = cell_at(i, UID_USER);
 
 		n += condition_matches(&w, &c);
 	}

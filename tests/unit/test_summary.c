@@ -32,7 +32,7 @@ static void row(void **state)
 {
 	const struct row *r = *state;
 	struct result result = { .rule = &rule, .verdict = r->verdict };
-	struct cell_result cell = { .cell = cell_at(0),
+	struct cell_result cell = { .cell = cell_at(0, UID_USER),
 		.v = &result,
 		.n = r->no_observation ? 0 : 1,
 		.done = true,

@@ -103,7 +103,7 @@ static void row(void **state)
 	SBX_CLEANUP_FREE char *text = sbx_xasprintf(
 		"a * op r %s %s [S1] w\n%s", r->expect, r->control, gap ? gap : "");
 	char error[EXPECT_ERROR_MAX] = "";
-	struct cell c = cell_at(0);
+	struct cell c = cell_at(0, UID_USER);
 	struct table t;
 	enum verdict got;
 

@@ -1,0 +1,110 @@
+#include "variant.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct sbx_policy policy_of(const struct cell *c, const struct scene *s)
+{
+	struct sbx_policy p = { .agent = cell_value(c, AXIS_AGENT),
+		.workdir = s->tree.work };
+
+	/* The labels are the library's own words; a new one would fail here. */
+	if (sbx_profile_from_string(cell_value(c, AXIS_PROFILE), &p.profile) < 0 ||
+		sbx_fs_from_string(cell_value(c, AXIS_FS), &p.fs) < 0 ||
+		sbx_net_from_string(cell_value(c, AXIS_NET), &p.net) < 0)
+		abort();
+	return p;
+}
+
+static void replace(char **text, const char *with)
+{
+	free(*text);
+	*text = with ? sbx_xstrdup(with) : NULL;
+}
+
+static void insert(struct sbx_plan *plan, const struct variant *v)
+{
+	struct sbx_op op;
+
+	sbx_plan_add(plan, v->kind, v->src, v->dst, "a mutant");
+	op = plan->ops[plan->n - 1];
+	memmove(&plan->ops[v->at + 1], &plan->ops[v->at],
+		(plan->n - 1 - v->at) * sizeof(op));
+	plan->ops[v->at] = op;
+}
+
+static int apply(struct sbx_plan *plan, const struct variant *v, struct sbx_error *e)
+{
+	struct sbx_op *op = &plan->ops[v->at], other;
+
+	if (v->edit == EDIT_NONE)
+		return 0;
+	if (v->at >= plan->n || v->with >= plan->n ||
+		(v->dst_at && strcmp(op->dst, v->dst_at) != 0))
+		return sbx_error_set(e, SBX_E_SYSTEM, EINVAL,
+			"the plan is not the one that the mutant was made for");
+	switch (v->edit) {
+	case EDIT_DROP:
+		sbx_plan_remove(plan, v->at);
+		break;
+	case EDIT_KIND:
+		op->kind = v->kind;
+		if (v->src) {
+			replace(&op->src, v->src);
+			op->pin = SBX_PIN_NONE;
+		}
+		break;
+	case EDIT_SOURCE:
+		replace(&op->src, v->src);
+		op->pin = SBX_PIN_NONE;
+		break;
+	case EDIT_SWAP:
+		other = *op;
+		*op = plan->ops[v->with];
+		plan->ops[v->with] = other;
+		break;
+	default:
+		insert(plan, v);
+	}
+	return 0;
+}
+
+int prepare(struct prepared *ret, const struct cell *c, const struct scene *s,
+	const char *bwrap, const struct variant *v, struct sbx_error *e)
+{
+	struct sbx_policy p = policy_of(c, s);
+	struct sbx_host_opts ho = {
+		.home = s->tree.home, .environ = s->env.v, .bwrap = bwrap
+	};
+	struct prepared pr = { 0 };
+	int r = sbx_host_read(&pr.host, &p, &ho, e);
+
+	if (r < 0)
+		return r;
+	r = sbx_plan_build(&pr.plan, &p, &pr.host, e);
+	if (r == 0 && v)
+		r = apply(&pr.plan, v, e);
+	if (r < 0)
+		prepared_done(&pr);
+	else
+		*ret = pr;
+	return r;
+}
+
+void prepared_done(struct prepared *p)
+{
+	sbx_plan_done(&p->plan);
+	sbx_host_done(&p->host);
+}
+
+struct sbx_launch_opts launch_opts(const struct cell *c, const struct variant *v)
+{
+	struct sbx_launch_opts o = SBX_LAUNCH_INHERIT;
+
+	o.allow_root = c->value[AXIS_UID] == UID_ROOT;
+	if (v) {
+		o.skip_steps = v->skip_steps;
+		o.skip_filter = v->skip_filter;
+	}
+	return o;
+}
