@@ -25,6 +25,7 @@ enum sbx_step {
 		1 << 6, /* dies with the runner, also before bwrap arranges it */
 	SBX_STEP_KEYRING = 1 << 7, /* a session keyring of its own */
 	SBX_STEP_GROUPS = 1 << 8, /* no supplementary groups, where permitted */
+	SBX_STEP_ALL = (1 << 9) - 1,
 };
 
 struct sbx_launch_opts {

@@ -247,7 +247,7 @@ static int look(const struct acts *a, const struct scene *s, struct tree_print *
 
 const char *acts_evidence(struct acts *a, const struct scene *s)
 {
-	struct tree_print now;
+	struct tree_print now = { { 0 } };
 	int r = listeners_sync(&s->listeners);
 
 	for (size_t i = 0; i < a->n; i++) {
@@ -267,6 +267,7 @@ const char *acts_evidence(struct acts *a, const struct scene *s)
 	for (size_t i = 0; i < a->n; i++)
 		evidence_clean(
 			a->v[i].rule->op, a->v[i].args.v, a->v[i].obs.host, &s->tree);
+	a->spoiled = true;
 	if (r < 0)
 		return "the scene's listeners do not answer";
 	if (look(a, s, &now) < 0)
@@ -274,6 +275,7 @@ const char *acts_evidence(struct acts *a, const struct scene *s)
 	for (size_t i = 0; i < a->n; i++)
 		if (act_is_host_side(a->v[i].rule->op))
 			evidence_snapshot(a->v[i].rule, s, &now, &a->v[i].obs);
+	a->spoiled = memcmp(&now, &s->baseline, sizeof(now)) != 0;
 	return NULL;
 }
 

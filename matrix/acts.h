@@ -17,6 +17,7 @@ struct acts {
 	size_t n;
 	char token[48];
 	bool outside; /* this is a control */
+	bool spoiled; /* the scene's files are not as they were */
 	bool survivors; /* processes outlived the probe and the sandbox */
 };
 

@@ -132,6 +132,16 @@ void allow_mounts(char *buf, size_t n, const struct tree *t, const struct cell *
 	}
 }
 
+/* S9: "a private copy". */
+void allow_copies(char *buf, size_t n, const struct tree *t, const struct cell *c)
+{
+	struct out o = { .buf = buf, .n = n };
+
+	buf[0] = '\0';
+	if (is(c, AXIS_AGENT, "claude") && is(c, AXIS_PROFILE, "lenient"))
+		put_line(&o, "%H/.claude.json", t);
+}
+
 void allow_env_names(char *buf, size_t n, const struct cell *c)
 {
 	struct out o = { .buf = buf, .n = n };

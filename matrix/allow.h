@@ -9,5 +9,8 @@
 /* One mount a line: "ro PATH", "rw PATH", "tmpfs PATH", "proc PATH". */
 void allow_mounts(char *buf, size_t n, const struct tree *t, const struct cell *c);
 
+/* Files that lie in the private HOME itself, one a line. */
+void allow_copies(char *buf, size_t n, const struct tree *t, const struct cell *c);
+
 /* Names with a space between. */
 void allow_env_names(char *buf, size_t n, const struct cell *c);

@@ -127,6 +127,12 @@ static void put_env_names(struct text *t, const struct cell *c)
 	t->len += strlen(t->buf + t->len);
 }
 
+static void put_copies(struct text *t, const struct role_use *u)
+{
+	allow_copies(t->buf + t->len, sizeof(t->buf) - t->len, &u->scene->tree, u->cell);
+	t->len += strlen(t->buf + t->len);
+}
+
 /* {word} */
 static bool put_word(struct text *t, const char *word, const struct role_use *u)
 {
@@ -156,6 +162,10 @@ static bool put_word(struct text *t, const char *word, const struct role_use *u)
 		put_mounts(t, u);
 	else if (strcmp(word, "envnames") == 0)
 		put_env_names(t, u->cell);
+	else if (strcmp(word, "copies") == 0)
+		put_copies(t, u);
+	else if (strcmp(word, "ids") == 0)
+		put(t, "%u:%u", (unsigned)getuid(), (unsigned)getgid());
 	else if (strcmp(word, "sid") == 0)
 		put(t, "%d", (int)getsid(0));
 	else if (strcmp(word, "hostname") == 0)

@@ -9,8 +9,7 @@
 #define PROGRAM_MAX (64U << 20)
 
 /* Relative to the directory of the program; the first that exists. */
-static const char *const table_places[] = { "../share/sbx/expect.tbl",
-	"oracle/expect.tbl" };
+static const char *const table_places[] = { "../share/sbx", "oracle" };
 static const char *const probe_places[] = { "../libexec/sbx", "../probes" };
 
 static int here(char *buf)
@@ -36,8 +35,8 @@ static char *find(const char *const *places, size_t n, const char *name)
 	if (here(dir) < 0)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		SBX_CLEANUP_FREE char *path = sbx_xasprintf(
-			"%s/%s%s%s", dir, places[i], *name ? "/" : "", name);
+		SBX_CLEANUP_FREE char *path =
+			sbx_xasprintf("%s/%s/%s", dir, places[i], name);
 
 		if (access(path, R_OK) == 0)
 			return SBX_TAKE_PTR(path);
@@ -68,23 +67,33 @@ static int read_image(
 	return 0;
 }
 
+/* One of the tables that people write: given, or the installed one. */
+static int read_table(char **ret_name, char **ret_text, const char *given,
+	const char *file, const char *option, char *error)
+{
+	int r;
+
+	*ret_name = given ? sbx_xstrdup(given)
+			  : find(table_places, SBX_ARRAY_SIZE(table_places), file);
+	if (*ret_name == NULL) {
+		snprintf(error, ERROR_MAX,
+			"%s is not installed beside sbx-verify; name it with %s", file,
+			option);
+		return -1;
+	}
+	r = sbx_read_file(*ret_name, TABLE_MAX, ret_text, NULL);
+	if (r < 0)
+		snprintf(error, ERROR_MAX, "%.200s: %s", *ret_name, strerror(-r));
+	return r < 0 ? -1 : 0;
+}
+
 int files_read(struct files *ret, const char *expect, const char *probe_dir, char *error)
 {
 	struct files f = { 0 };
-	int r;
 
-	f.table_name = expect ? sbx_xstrdup(expect)
-			      : find(table_places, SBX_ARRAY_SIZE(table_places), "");
-	if (f.table_name == NULL) {
-		snprintf(error, ERROR_MAX,
-			"expect.tbl is not installed beside sbx-verify; name it "
-			"with --expect");
-		return -1;
-	}
-	r = sbx_read_file(f.table_name, TABLE_MAX, &f.table, NULL);
-	if (r < 0)
-		snprintf(error, ERROR_MAX, "%.200s: %s", f.table_name, strerror(-r));
-	if (r < 0 || read_image(&f.images.probe, probe_dir, "sbx-probe", error) < 0 ||
+	if (read_table(&f.table_name, &f.table, expect, "expect.tbl", "--expect", error) <
+			0 ||
+		read_image(&f.images.probe, probe_dir, "sbx-probe", error) < 0 ||
 		read_image(&f.images.http, probe_dir, "sbx-probe-http", error) < 0) {
 		files_done(&f);
 		return -1;
@@ -93,10 +102,18 @@ int files_read(struct files *ret, const char *expect, const char *probe_dir, cha
 	return 0;
 }
 
+int files_read_equivalent(struct files *f, const char *given, char *error)
+{
+	return read_table(&f->equivalent_name, &f->equivalent, given, "equivalent.tbl",
+		"--equivalent", error);
+}
+
 void files_done(struct files *f)
 {
 	free(f->table_name);
 	free(f->table);
+	free(f->equivalent_name);
+	free(f->equivalent);
 	free(f->images.probe.data);
 	free(f->images.http.data);
 	*f = (struct files){ 0 };

@@ -6,6 +6,8 @@
 struct files {
 	char *table_name; /* path, for messages */
 	char *table; /* text */
+	char *equivalent_name;
+	char *equivalent; /* text; NULL unless asked for */
 	struct probe_images images;
 };
 
@@ -14,3 +16,6 @@ struct files {
  * message in error (256 bytes). */
 int files_read(struct files *ret, const char *expect, const char *probe_dir, char *error);
 void files_done(struct files *f);
+
+/* Reads the table of equivalent mutants too; given as above. */
+int files_read_equivalent(struct files *f, const char *given, char *error);

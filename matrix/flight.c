@@ -56,7 +56,8 @@ static int plan(struct flight *f, const struct scene *s, const struct run_option
 	struct sbx_error *e)
 {
 	struct sbx_argv argv = { 0 };
-	int r = prepare(&f->prepared, &f->target->cell, s, o->bwrap, o->variant, e);
+	int r = prepare(
+		&f->prepared, &f->target->cell, s, o->bwrap, f->target->variant, e);
 
 	if (r < 0)
 		return r;
@@ -112,11 +113,10 @@ static int open_pipes(struct flight *f, int child[3])
 	return 0;
 }
 
-static int launch(struct flight *f, const struct scene *s, const struct run_options *o,
-	struct sbx_error *e)
+static int launch(struct flight *f, const struct scene *s, struct sbx_error *e)
 {
 	char *const cmd[] = { s->probe, NULL };
-	struct sbx_launch_opts opts = launch_opts(&f->target->cell, o->variant);
+	struct sbx_launch_opts opts = launch_opts(&f->target->cell, f->target->variant);
 	int child[3] = { -1, -1, -1 }, r = open_pipes(f, child);
 
 	if (r < 0)
@@ -131,13 +131,13 @@ static int launch(struct flight *f, const struct scene *s, const struct run_opti
 	return r;
 }
 
-void flight_launch(struct flight *f, const struct scene *s, const struct run_options *o)
+void flight_launch(struct flight *f, const struct scene *s)
 {
 	struct sbx_error e = { 0 };
 
 	if (!f->planned)
 		return;
-	if (launch(f, s, o, &e) < 0)
+	if (launch(f, s, &e) < 0)
 		trouble(f->target, e.message);
 	else
 		f->launched = true;
@@ -324,6 +324,7 @@ bool flight_land(struct flight *f, struct scene *s, const struct controls *k,
 {
 	struct cell_result *c = f->target;
 	const char *wrong, *blind;
+	bool spoiled;
 
 	if (f->launched)
 		end_process(f);
@@ -339,6 +340,7 @@ bool flight_land(struct flight *f, struct scene *s, const struct controls *k,
 	judge(f, k, o->table);
 	c->ms = sbx_now_ms() - f->started;
 	c->done = true;
+	spoiled = f->acts.spoiled;
 	reset(f);
-	return c->count[VERDICT_MISMATCH] > 0;
+	return spoiled;
 }

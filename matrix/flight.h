@@ -34,7 +34,7 @@ void flight_plan(struct flight *f, const struct scene *s, const struct run_optio
 	struct cell_result *target);
 
 /* Starts bwrap; the probe waits for its acts. Trouble is noted. */
-void flight_launch(struct flight *f, const struct scene *s, const struct run_options *o);
+void flight_launch(struct flight *f, const struct scene *s);
 
 /* Takes a launch back, as if it had never been planned. */
 void flight_abort(struct flight *f);

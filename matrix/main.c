@@ -2,7 +2,7 @@
 #include "files.h"
 #include "identity.h"
 #include "options.h"
-#include "report.h"
+#include "report_mutate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,20 +107,18 @@ static FILE *open_output(const struct options *o)
 	return o->output ? fopen(o->output, "we") : stdout;
 }
 
-static int write_report(const struct report *r, const struct options *o, FILE *f)
+static int write_report(const struct report *r, const struct mutation *m,
+	const struct options *o, FILE *f)
 {
+	bool colour = isatty(fileno(f)) && getenv("NO_COLOR") == NULL;
 	int rc;
 
-	switch (o->format) {
-	case FORMAT_JSON:
-		rc = report_json(r, f);
-		break;
-	case FORMAT_JUNIT:
+	if (o->format == FORMAT_JUNIT)
 		rc = report_junit(r, f);
-		break;
-	default:
-		rc = report_text(r, f, isatty(fileno(f)) && getenv("NO_COLOR") == NULL);
-	}
+	else if (o->format == FORMAT_JSON)
+		rc = m ? report_mutate_json(m, r, f) : report_json(r, f);
+	else
+		rc = m ? report_mutate_text(m, r, f, colour) : report_text(r, f, colour);
 	/* A full disk shows at the latest here. */
 	if (fclose(f) != 0 && rc == 0)
 		rc = -errno;
@@ -136,8 +134,64 @@ static char *resolved_bwrap(const struct options *o)
 			: sbx_host_find_bwrap(getenv("PATH"));
 }
 
+/* What is told after the run: its sentence, and the exit status. */
+struct outcome {
+	int status;
+	const char *sentence;
+};
+
+static struct outcome list_mutants(struct mutation *m, FILE *out, int *ret_write_error)
+{
+	const struct sbx_error *e = &m->run.error;
+
+	*ret_write_error = report_mutate_list(m, out);
+	if (e->code)
+		fprintf(stderr, "sbx-verify: %s\n", e->message);
+	fprintf(stderr, "%zu mutants\n", m->n - m->n_sets);
+	return (struct outcome){ e->code ? EXIT_UNVERIFIED : EXIT_HOLDS, NULL };
+}
+
+static struct outcome mutate(const struct options *o, const struct run_options *ro,
+	struct equivalents *eq, struct report *report, FILE *out, int *ret_write_error)
+{
+	struct mutation_summary s;
+	struct mutation m = { 0 };
+	struct outcome x;
+
+	mutation_run(&m, ro, eq, o->mutant);
+	report->run = &m.run;
+	if (o->list) {
+		x = list_mutants(&m, out, ret_write_error);
+	} else {
+		mutation_summarise(&m, &s);
+		x = (struct outcome){ s.status, s.sentence };
+		*ret_write_error = write_report(report, &m, o, out);
+	}
+	mutation_done(&m);
+	return x;
+}
+
+static struct outcome run_and_report(const struct options *o,
+	const struct run_options *ro, struct equivalents *eq, struct report *report,
+	FILE *out, int *ret_write_error)
+{
+	struct outcome x;
+	struct summary s;
+	struct run run;
+
+	if (o->mutate)
+		return mutate(o, ro, eq, report, out, ret_write_error);
+	run_matrix(&run, ro);
+	report->run = &run;
+	report_summarise(report, &s);
+	x = (struct outcome){ (int)s.status, s.sentence };
+	*ret_write_error = write_report(report, NULL, o, out);
+	run_done(&run);
+	return x;
+}
+
 static int verify(const struct options *o, const struct files *files,
-	const struct table *table, const char *note, FILE *out)
+	const struct table *table, struct equivalents *eq, const char *note, FILE *out)
 {
 	SBX_CLEANUP_FREE char *bwrap = resolved_bwrap(o);
 	/* HOME of the scene lies below it, and a HOME is absolute. */
@@ -153,32 +207,26 @@ static int verify(const struct options *o, const struct files *files,
 		.jobs = o->jobs,
 		.timeout_ms = o->timeout_s * 1000,
 		.no_sandbox = o->no_sandbox,
+		.plan_only = o->list,
 		.other_table = o->expect != NULL,
 		.progress = show_progress ? progress : NULL,
 	};
 	struct facts facts;
-	struct summary s;
-	struct run run;
+	struct report report = { .options = &ro, .facts = &facts, .note = note };
+	struct outcome x;
 	int rc;
 
-	run_matrix(&run, &ro);
 	facts_read(&facts, bwrap, files->images.probe.data, files->images.probe.len);
-	struct report report = {
-		.run = &run, .options = &ro, .facts = &facts, .note = note
-	};
-
-	report_summarise(&report, &s);
-	rc = write_report(&report, o, out);
+	x = run_and_report(o, &ro, eq, &report, out, &rc);
 	if (rc < 0) {
 		fprintf(stderr, "sbx-verify: the report could not be written: %s\n",
 			strerror(-rc));
-		s.status = s.status == EXIT_HOLDS ? EXIT_UNVERIFIED : s.status;
-	} else if (o->output || o->format != FORMAT_TEXT) {
-		fprintf(stderr, "%s\n", s.sentence);
+		x.status = x.status == EXIT_HOLDS ? EXIT_UNVERIFIED : x.status;
+	} else if (x.sentence && (o->output || o->format != FORMAT_TEXT)) {
+		fprintf(stderr, "%s\n", x.sentence);
 	}
 	facts_done(&facts);
-	run_done(&run);
-	return s.status;
+	return x.status;
 }
 
 /* What an ordinary program would have, so that the launch has something to change. */
@@ -192,8 +240,8 @@ static void loosen_limits(void)
 	}
 }
 
-static int run_as_told(
-	const struct options *o, const struct files *files, const struct table *table)
+static int run_as_told(const struct options *o, const struct files *files,
+	const struct table *table, struct equivalents *eq)
 {
 	const struct selection sel = { .rule_glob = o->rule };
 	const char *note = NULL, *role = unknown_role(table);
@@ -207,7 +255,7 @@ static int run_as_told(
 	}
 	if (!any_rule(table, &sel))
 		return complain("--rule: no rule has such an id; --list shows them all");
-	if (o->list)
+	if (o->list && !o->mutate)
 		return list_rules(table, o, &sel);
 	out = open_output(o);
 	if (out == NULL) {
@@ -219,7 +267,7 @@ static int run_as_told(
 		return complain(error);
 	loosen_limits();
 	catch_signals();
-	return verify(o, files, table, note, out);
+	return verify(o, files, table, eq, note, out);
 }
 
 /* A descriptor left closed would be taken by a file of ours. Returns false when there was no
@@ -242,8 +290,9 @@ int main(int argc, char **argv)
 	char error[EXPECT_ERROR_MAX] = "";
 	struct files files = { 0 };
 	struct table table = { 0 };
+	struct equivalents eq = { 0 };
 	struct options o;
-	int status;
+	int status = EXIT_USAGE;
 
 	if (options_parse(&o, argc, argv, error) < 0)
 		return complain(error);
@@ -258,13 +307,15 @@ int main(int argc, char **argv)
 		return complain("standard output is closed; use --output FILE");
 	show_progress = !o.quiet;
 	on_terminal = isatty(STDERR_FILENO);
-	if (files_read(&files, o.expect, o.probe_dir, error) < 0)
-		return complain(error);
-	if (table_parse(&table, files.table, files.table_name, error) < 0) {
-		files_done(&files);
-		return complain(error);
-	}
-	status = run_as_told(&o, &files, &table);
+	if (files_read(&files, o.expect, o.probe_dir, error) < 0 ||
+		table_parse(&table, files.table, files.table_name, error) < 0 ||
+		(o.mutate && (files_read_equivalent(&files, o.equivalent, error) < 0 ||
+				     equivalents_parse(&eq, files.equivalent,
+					     files.equivalent_name, error) < 0)))
+		complain(error);
+	else
+		status = run_as_told(&o, &files, &table, &eq);
+	equivalents_done(&eq);
 	table_done(&table);
 	files_done(&files);
 	return status;

@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,16 @@ enum {
 	KEY_PROFILE,
 	KEY_FS,
 	KEY_NET,
+	KEY_CELL,
 	KEY_RULE,
+	KEY_MUTANT,
 	KEY_LIST,
 	KEY_FORMAT,
 	KEY_UID,
 	KEY_SCENE_DIR,
 	KEY_BWRAP,
 	KEY_EXPECT,
+	KEY_EQUIVALENT,
 	KEY_PROBE_DIR,
 	KEY_TIMEOUT,
 	KEY_NO_SANDBOX
@@ -38,19 +42,24 @@ static const struct option_row rows[] = {
 	{ "profile", KEY_PROFILE, "LIST", "only these profiles: lenient, strict" },
 	{ "fs", KEY_FS, "LIST", "only these file system modes: rw, ro" },
 	{ "net", KEY_NET, "LIST", "only these network modes: on, off" },
+	{ "cell", KEY_CELL, "LIST",
+		"only these, by name or glob: 'claude/lenient/rw/on,generic/*'" },
 	{ "rule", KEY_RULE, "GLOB", "only rules whose id matches, for example 'net.*'" },
+	{ "mutant", KEY_MUTANT, "GLOB", "mutate: only these, for example 'drop:*'" },
 	{ "list", KEY_LIST, NULL,
 		"print the rules in force in the selected cells, run nothing" },
 	{ "jobs", 'j', "N", "cells at a time (default 1)" },
 	{ "format", KEY_FORMAT, "FORMAT", "text (default), json or junit" },
 	{ "output", 'o', "FILE", "write the report there instead of to standard output" },
 	{ "uid", KEY_UID, "USER",
-		"when started by root: who runs the cells (default nobody; 0 is possible)" },
+		"started by root: who runs the cells (default nobody; or 0)" },
 	{ "scene-dir", KEY_SCENE_DIR, "DIR",
 		"where the throw-away scene is made (default /var/tmp)" },
 	{ "bwrap", KEY_BWRAP, "PATH",
 		"the bwrap to verify (default: the first in PATH)" },
 	{ "expect", KEY_EXPECT, "FILE", "another expectation table" },
+	{ "equivalent", KEY_EQUIVALENT, "FILE",
+		"mutate: another table of what no observer can notice" },
 	{ "probe-dir", KEY_PROBE_DIR, "DIR", "where sbx-probe and sbx-probe-http are" },
 	{ "timeout", KEY_TIMEOUT, "SEC", "for one cell (default 30)" },
 	{ "no-sandbox", KEY_NO_SANDBOX, NULL,
@@ -65,10 +74,12 @@ static const struct option_row rows[] = {
 
 void options_help(FILE *f)
 {
-	fputs("Usage: sbx-verify [OPTION]...\n\n"
+	fputs("Usage: sbx-verify [OPTION]...\n"
+	      "       sbx-verify mutate [OPTION]...\n\n"
 	      "Runs every agent x profile x fs x net cell of the sandbox under real bwrap, with\n"
 	      "probe programs inside, and compares what happened with what the policy says must\n"
-	      "happen.\n\n",
+	      "happen. 'mutate' proves that the verifier can fail: it changes one thing of the\n"
+	      "launch at a time, and some rule must notice.\n\n",
 		f);
 	for (size_t i = 0; i < N_ROWS; i++) {
 		char left[48], shortform[8] = "    ";
@@ -162,6 +173,15 @@ static int take(struct options *o, struct condition *w, int key, char *arg, char
 	case KEY_NET:
 		return narrow(&w->mask[key - KEY_AGENT], (enum axis)(key - KEY_AGENT),
 			arg, error);
+	case KEY_CELL:
+		o->cell = arg;
+		return 0;
+	case KEY_MUTANT:
+		o->mutant = arg;
+		return 0;
+	case KEY_EQUIVALENT:
+		o->equivalent = arg;
+		return 0;
 	case KEY_RULE:
 		o->rule = arg;
 		return 0;
@@ -209,6 +229,25 @@ static int take(struct options *o, struct condition *w, int key, char *arg, char
 	}
 }
 
+/* Is the cell named by one of the globs? NULL names all. */
+static bool named(const char *list, const struct cell *c)
+{
+	char name[CELL_NAME_MAX], glob[CELL_NAME_MAX];
+
+	if (list == NULL)
+		return true;
+	cell_name(c, name);
+	for (const char *p = list; *p; p += strspn(p, ",")) {
+		size_t n = strcspn(p, ",");
+
+		snprintf(glob, sizeof(glob), "%.*s", (int)n, p);
+		if (fnmatch(glob, name, 0) == 0)
+			return true;
+		p += n;
+	}
+	return false;
+}
+
 static void unknown(int argc, char **argv, int c, char *error)
 {
 	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "?";
@@ -241,6 +280,7 @@ int options_parse(struct options *ret, int argc, char **argv, char *error)
 	struct option longs[N_ROWS + 1];
 	struct condition w = { { 0 } };
 	char shorts[64];
+	bool any = false;
 	int c;
 
 	make_table(longs, shorts);
@@ -254,6 +294,10 @@ int options_parse(struct options *ret, int argc, char **argv, char *error)
 		if (take(&o, &w, c, optarg, error) < 0)
 			return -1;
 	}
+	if (optind < argc && strcmp(argv[optind], "mutate") == 0) {
+		o.mutate = true;
+		optind++;
+	}
 	if (optind < argc) {
 		snprintf(error, ERROR_MAX, "'%s' is not an option", argv[optind]);
 		return -1;
@@ -261,7 +305,22 @@ int options_parse(struct options *ret, int argc, char **argv, char *error)
 	for (size_t i = 0; i < cell_count(); i++) {
 		struct cell cell = cell_at(i, UID_USER);
 
-		o.cells[i] = condition_matches(&w, &cell);
+		o.cells[i] = condition_matches(&w, &cell) && named(o.cell, &cell);
+		any |= o.cells[i];
+	}
+	if (!any) {
+		snprintf(error, ERROR_MAX, "--cell: no selected cell is called '%.100s'",
+			o.cell ? o.cell : "");
+		return -1;
+	}
+	if (!o.mutate && (o.mutant || o.equivalent)) {
+		snprintf(error, ERROR_MAX,
+			"--mutant and --equivalent belong to 'sbx-verify mutate'");
+		return -1;
+	}
+	if (o.mutate && (o.no_sandbox || o.format == FORMAT_JUNIT)) {
+		snprintf(error, ERROR_MAX, "mutate knows no --no-sandbox and no junit");
+		return -1;
 	}
 	*ret = o;
 	return 0;

@@ -10,6 +10,9 @@ enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
 struct options {
 	bool cells[CELL_MAX]; /* what --agent, --profile, --fs and --net leave */
 	const char *rule; /* glob, or NULL */
+	const char *cell; /* globs of names, or NULL */
+	const char *mutant; /* glob, or NULL */
+	const char *equivalent; /* table, or NULL: the installed one */
 	enum report_format format;
 	const char *output; /* file, or NULL: stdout */
 	const char *uid; /* name or number, or NULL */
@@ -19,6 +22,7 @@ struct options {
 	const char *probe_dir; /* or NULL: the installed ones */
 	int jobs;
 	int timeout_s;
+	bool mutate; /* the command */
 	bool list, no_sandbox, quiet, help, version;
 };
 

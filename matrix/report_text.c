@@ -1,20 +1,21 @@
-#include "report.h"
+#include "report_parts.h"
 
 #include <errno.h>
 #include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
 #include <string.h>
 
-struct ink {
-	const char *good, *bad, *dim, *off;
-};
-
 static const struct ink plain_ink = { "", "", "", "" };
 static const struct ink colour_ink = { "\033[32m", "\033[1;31m", "\033[2m", "\033[0m" };
 
+const struct ink *report_ink(bool colour)
+{
+	return colour ? &colour_ink : &plain_ink;
+}
+
 /* ---- head ---- */
 
-static void head(const struct report *r, FILE *f)
+void report_head(const struct report *r, FILE *f)
 {
 	const struct facts *k = r->facts;
 
@@ -31,6 +32,14 @@ static void head(const struct report *r, FILE *f)
 			facts_get(k, "bwrap.owner"), facts_get(k, "bwrap.mode"),
 			facts_get(k, "bwrap.sha256"));
 	fputc('\n', f);
+}
+
+void report_error(const struct sbx_error *e, const struct ink *ink, FILE *f)
+{
+	fprintf(f, "%snothing was verified%s: %s [%s]\n", ink->bad, ink->off, e->message,
+		sbx_error_code_name(e->code));
+	if (e->remedy)
+		fprintf(f, "to mend it: %s\n", e->remedy);
 }
 
 /* ---- grid ---- */
@@ -64,7 +73,7 @@ static bool grid(const struct report *r, FILE *f)
 	static const char *const titles[] = { "agent", "profile", "rw, net on",
 		"rw, net off", "ro, net on", "ro, net off" };
 	struct libscols_table *t = scols_new_table();
-	struct cell c;
+	struct cell c = { .value[AXIS_UID] = r->options->uid };
 	char buf[32];
 
 	if (t == NULL)
@@ -271,16 +280,13 @@ static void tail(
 
 int report_text(const struct report *r, FILE *f, bool colour)
 {
-	const struct ink *ink = colour ? &colour_ink : &plain_ink;
+	const struct ink *ink = report_ink(colour);
 	struct summary s;
 
 	report_summarise(r, &s);
-	head(r, f);
+	report_head(r, f);
 	if (r->run->error.code) {
-		fprintf(f, "%snothing was verified%s: %s [%s]\n", ink->bad, ink->off,
-			r->run->error.message, sbx_error_code_name(r->run->error.code));
-		if (r->run->error.remedy)
-			fprintf(f, "to mend it: %s\n", r->run->error.remedy);
+		report_error(&r->run->error, ink, f);
 		fprintf(f, "%s%s%s\n", ink->bad, s.sentence, ink->off);
 		return fflush(f) || ferror(f) ? -EIO : 0;
 	}

@@ -276,6 +276,18 @@ static const struct role roles[] = {
 	PATH("@key", "{nonce}"),
 	{ .name = "@proc_keys", .args = { "/proc/keys", "{nonce}" } },
 
+	/* whom and what the payload finds around it */
+	PATH("@ids", "{ids}"),
+	PATH("@proc_key_users", "/proc/key-users"),
+	{ .name = "@root_private",
+		.args = { "/", "/bin\n/sbin\n/lib\n/lib32\n/lib64\n/libx32" },
+		.outside = { "{home}" } },
+	{ .name = "@home_private",
+		.args = { "{home}", "{copies}" },
+		.outside = { "{home}" },
+		.per_agent = true },
+	{ .name = "@tmp_private", .args = { "/tmp" }, .outside = { "{home}" } },
+
 	/* descriptors and environment */
 	{ .name = "@leaked_dir", .args = { "{fd:dir}", ".ssh/id_ed25519" } },
 	{ .name = "@leaked_path", .args = { "{fd:path}", ".ssh/id_ed25519" } },

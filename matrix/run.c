@@ -117,12 +117,14 @@ static void run_cells(struct pool *p)
 	while (feed(p)) {
 		wait_for_news(p);
 		for (int i = 0; i < p->n; i++) {
-			const struct cell_result *c =
+			struct cell_result *c =
 				slot_idle(&p->v[i]) ? NULL : slot_turn(&p->v[i], p->o);
 
 			if (c == NULL)
 				continue;
 			p->done++;
+			if (p->o->landed)
+				p->o->landed(c, p->o);
 			report(p, c);
 		}
 	}
@@ -154,7 +156,9 @@ int run_matrix(struct run *ret, const struct run_options *o)
 	r = open_slots(&p, &ret->error);
 	if (r == 0 && !o->no_sandbox)
 		r = check_available(&p.v[0].scene, o, &ret->error);
-	if (r == 0)
+	if (r == 0 && o->expand)
+		r = o->expand(ret, &p.v[0].scene, o, &ret->error);
+	if (r == 0 && !o->plan_only)
 		run_cells(&p);
 	for (int i = 0; i < p.n; i++)
 		slot_close(&p.v[i]);
@@ -163,13 +167,20 @@ int run_matrix(struct run *ret, const struct run_options *o)
 	return r;
 }
 
+void cell_result_done(struct cell_result *c)
+{
+	free(c->v);
+	free(c->trouble);
+	sbx_strv_done(&c->argv);
+	c->v = NULL;
+	c->trouble = NULL;
+	c->n = 0;
+}
+
 void run_done(struct run *r)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		free(r->cells[i].v);
-		free(r->cells[i].trouble);
-		sbx_strv_done(&r->cells[i].argv);
-	}
+	for (size_t i = 0; i < r->n; i++)
+		cell_result_done(&r->cells[i]);
 	free(r->cells);
 	sbx_error_done(&r->error);
 	*r = (struct run){ 0 };

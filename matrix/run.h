@@ -15,6 +15,7 @@ struct result {
 
 struct cell_result {
 	struct cell cell;
+	const struct variant *variant; /* how its launch is changed; NULL: not at all */
 	struct result *v;
 	size_t n;
 	char *trouble; /* why it could not be run or read to the end; NULL: it was */
@@ -24,6 +25,8 @@ struct cell_result {
 	bool done; /* false: never reached */
 };
 
+struct run;
+
 struct run_options {
 	const struct table *table;
 	const struct probe_images *images;
@@ -32,13 +35,19 @@ struct run_options {
 	const char *scene_base;
 	const char *bwrap; /* or NULL: search PATH */
 	int uid; /* who runs the cells, which are already his: a value of AXIS_UID */
-	const struct variant *variant; /* how the launch is changed; NULL: not at all */
 	int jobs;
 	int timeout_ms; /* for one cell */
 	bool no_sandbox;
 	bool other_table; /* not the one that comes with the program */
 	/* Called after each cell, and before the first (name NULL). */
 	void (*progress)(size_t done, size_t total, const struct cell_result *last);
+	/* May make more of the list of cells, once a scene is there to plan in. */
+	int (*expand)(struct run *r, const struct scene *s, const struct run_options *o,
+		struct sbx_error *e);
+	/* Takes what it needs of a finished cell, and may free its observations. */
+	void (*landed)(struct cell_result *c, const struct run_options *o);
+	void *arg; /* for these two */
+	bool plan_only; /* make the list of cells, run none of them */
 };
 
 struct run {
@@ -55,6 +64,9 @@ extern volatile int run_stop;
  * fills *ret; end with run_done(). */
 int run_matrix(struct run *ret, const struct run_options *o);
 void run_done(struct run *r);
+
+/* Frees the observations of one cell. */
+void cell_result_done(struct cell_result *c);
 
 /* True when every rule of the cell passed and nothing was missing. */
 bool cell_passed(const struct cell_result *c);

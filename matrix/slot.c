@@ -60,7 +60,7 @@ static void make_ready(
 	s->ready = s->running == &s->flights[0] ? &s->flights[1] : &s->flights[0];
 	flight_plan(s->ready, &s->scene, o, target);
 	if (!o->no_sandbox)
-		flight_launch(s->ready, &s->scene, o);
+		flight_launch(s->ready, &s->scene);
 }
 
 /* The scene as new. What is ready was made from the old one: it is made again. */
@@ -77,7 +77,7 @@ static void mend(struct slot *s, const struct run_options *o, struct cell_result
 		make_ready(s, o, next);
 }
 
-const struct cell_result *slot_turn(struct slot *s, const struct run_options *o)
+struct cell_result *slot_turn(struct slot *s, const struct run_options *o)
 {
 	struct cell_result *done = s->running ? s->running->target : NULL;
 

@@ -26,4 +26,4 @@ void slot_take(struct slot *s, struct cell_result *target);
 bool slot_idle(const struct slot *s);
 
 /* Moves on. Returns the cell that has just been finished, or NULL. */
-const struct cell_result *slot_turn(struct slot *s, const struct run_options *o);
+struct cell_result *slot_turn(struct slot *s, const struct run_options *o);

@@ -16,47 +16,55 @@ static struct sbx_policy policy_of(const struct cell *c, const struct scene *s)
 	return p;
 }
 
-static void replace(char **text, const char *with)
+/* A word of the variant in this scene; owned, or NULL. */
+static char *expand(const char *word, const struct scene *s)
 {
-	free(*text);
-	*text = with ? sbx_xstrdup(with) : NULL;
+	if (word == NULL)
+		return NULL;
+	if (word[0] == '~')
+		return sbx_xasprintf("%s%s", s->tree.home, word + 1);
+	if (strncmp(word, "@root", 5) == 0)
+		return sbx_xasprintf("%s%s", s->root, word + 5);
+	if (strncmp(word, "@env:", 5) == 0)
+		return sbx_xstrdup(scene_env(s, word + 5));
+	return sbx_xstrdup(word);
 }
 
-static void insert(struct sbx_plan *plan, const struct variant *v)
+static void take_source(struct sbx_op *op, char *take_src)
 {
+	free(op->src);
+	op->src = take_src;
+	op->pin = SBX_PIN_NONE;
+}
+
+static void insert(struct sbx_plan *plan, const struct variant *v, const struct scene *s)
+{
+	SBX_CLEANUP_FREE char *src = expand(v->src, s);
+	SBX_CLEANUP_FREE char *dst = expand(v->dst, s);
 	struct sbx_op op;
 
-	sbx_plan_add(plan, v->kind, v->src, v->dst, "a mutant");
+	sbx_plan_add(plan, v->kind, src, dst, "a mutant");
 	op = plan->ops[plan->n - 1];
 	memmove(&plan->ops[v->at + 1], &plan->ops[v->at],
 		(plan->n - 1 - v->at) * sizeof(op));
 	plan->ops[v->at] = op;
 }
 
-static int apply(struct sbx_plan *plan, const struct variant *v, struct sbx_error *e)
+static void edit(struct sbx_plan *plan, const struct variant *v, const struct scene *s)
 {
 	struct sbx_op *op = &plan->ops[v->at], other;
 
-	if (v->edit == EDIT_NONE)
-		return 0;
-	if (v->at >= plan->n || v->with >= plan->n ||
-		(v->dst_at && strcmp(op->dst, v->dst_at) != 0))
-		return sbx_error_set(e, SBX_E_SYSTEM, EINVAL,
-			"the plan is not the one that the mutant was made for");
 	switch (v->edit) {
 	case EDIT_DROP:
 		sbx_plan_remove(plan, v->at);
 		break;
 	case EDIT_KIND:
 		op->kind = v->kind;
-		if (v->src) {
-			replace(&op->src, v->src);
-			op->pin = SBX_PIN_NONE;
-		}
+		if (v->src)
+			take_source(op, expand(v->src, s));
 		break;
 	case EDIT_SOURCE:
-		replace(&op->src, v->src);
-		op->pin = SBX_PIN_NONE;
+		take_source(op, expand(v->src, s));
 		break;
 	case EDIT_SWAP:
 		other = *op;
@@ -64,8 +72,22 @@ static int apply(struct sbx_plan *plan, const struct variant *v, struct sbx_erro
 		plan->ops[v->with] = other;
 		break;
 	default:
-		insert(plan, v);
+		insert(plan, v, s);
 	}
+}
+
+static int apply(struct sbx_plan *plan, const struct variant *v, const struct scene *s,
+	struct sbx_error *e)
+{
+	SBX_CLEANUP_FREE char *dst = expand(v->dst_at, s);
+
+	if (v->edit == EDIT_NONE)
+		return 0;
+	if (v->at >= plan->n + (v->edit == EDIT_INSERT) || v->with >= plan->n ||
+		(dst && strcmp(plan->ops[v->at].dst, dst) != 0))
+		return sbx_error_set(e, SBX_E_SYSTEM, EINVAL,
+			"the plan is not the one that the variant was made for");
+	edit(plan, v, s);
 	return 0;
 }
 
@@ -83,7 +105,7 @@ int prepare(struct prepared *ret, const struct cell *c, const struct scene *s,
 		return r;
 	r = sbx_plan_build(&pr.plan, &p, &pr.host, e);
 	if (r == 0 && v)
-		r = apply(&pr.plan, v, e);
+		r = apply(&pr.plan, v, s, e);
 	if (r < 0)
 		prepared_done(&pr);
 	else

@@ -17,6 +17,8 @@ enum edit {
 	EDIT_INSERT, /* a new operation of kind, src, dst before `at` */
 };
 
+/* The strings speak of any scene: "~" begins a path below its HOME, "@root" one below its
+ * directory, "@env:NAME" is a variable's value. All borrowed. */
 struct variant {
 	enum edit edit;
 	size_t at, with;

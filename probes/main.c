@@ -11,7 +11,7 @@
 #define MAX_OPS 512
 
 static const struct probe_op *const families[] = { probe_fs_write, probe_fs_read,
-	probe_proc, probe_net, probe_ipc, probe_sys, probe_self, probe_run };
+	probe_proc, probe_net, probe_ipc, probe_sys, probe_self, probe_place, probe_run };
 
 static char input[262144];
 static char output[65536];

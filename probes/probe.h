@@ -48,7 +48,7 @@ struct probe_op {
 
 /* One table a family, ended by .name == NULL. */
 extern const struct probe_op probe_fs_write[], probe_fs_read[], probe_proc[], probe_net[],
-	probe_ipc[], probe_sys[], probe_self[], probe_run[];
+	probe_ipc[], probe_sys[], probe_self[], probe_place[], probe_run[];
 
 /* Results. probe_sys() takes what a system call returned: < 0 means errno counts. */
 void probe_sysresult(struct probe_result *r, long ret);

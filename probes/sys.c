@@ -70,7 +70,8 @@ static const struct bad_call calls[] = {
 	{ "userfaultfd", SYS_userfaultfd, { BAD_FLAGS } },
 	{ "name_to_handle_at", SYS_name_to_handle_at, { NOFD, 0, 0, 0, BAD_FLAGS } },
 	{ "open_by_handle_at", SYS_open_by_handle_at, { NOFD, 0, 0 } },
-	{ "fanotify_init", SYS_fanotify_init, { BAD_FLAGS, 0 } },
+	/* FAN_REPORT_FID: what an unprivileged caller may ask for; then nonsense. */
+	{ "fanotify_init", SYS_fanotify_init, { 0x200, BAD_FLAGS } },
 	{ "quotactl", SYS_quotactl, { 0x7fffffff, 0, 0, 0 } },
 	{ "move_pages", SYS_move_pages, { 0, 0, 0, 0, 0, BAD_FLAGS } },
 	{ "clock_settime", SYS_clock_settime, { 0x7fff, 0 } },

@@ -1,0 +1,21 @@
+/* The mutants of a cell: its launch with one change each, everything that there is to change.
+ * Made from the plan itself, so that an operation added to the plan has its mutants at once. */
+#pragma once
+
+#include "variant.h"
+
+struct mutant {
+	char *name; /* "drop:flag:--unshare-pid"; paths as ~ for HOME; unique in a cell */
+	struct variant variant;
+	char *owned[3]; /* strings and bytes that the variant borrows */
+};
+
+struct mutants {
+	struct mutant *v;
+	size_t n;
+};
+
+/* All mutants of the plan that prepare() has made for this cell in this scene. */
+void mutants_make(struct mutants *ret, const struct sbx_plan *plan, const struct scene *s,
+	const struct cell *c);
+void mutants_done(struct mutants *m);
