@@ -15,7 +15,8 @@ struct mutants {
 	size_t n;
 };
 
-/* All mutants of the plan that prepare() has made for this cell in this scene. */
+/* All mutants of the plan that prepare() has made for this cell in this scene; those of the
+ * filter's rows in the cells of the generic agent only. */
 void mutants_make(struct mutants *ret, const struct sbx_plan *plan, const struct scene *s,
 	const struct cell *c);
 void mutants_done(struct mutants *m);

@@ -16,6 +16,7 @@ static void make(struct fixture *f, const char *agent, enum sbx_net net)
 	struct sbx_error e = { 0 };
 	struct cell c = cell_at(0, UID_USER);
 
+	c.value[AXIS_AGENT] = axis_value_find(AXIS_AGENT, agent);
 	memset(f, 0, sizeof(*f));
 	t_host_debian(&f->host, "/s/home/p/app");
 	free(f->host.home);
@@ -139,13 +140,17 @@ static void what_the_issue_names_is_there(void **state)
 		"host-rw:/proc", "host-ro:/dev", "swap-with-parent:~/p/app",
 		"swap-with-parent:~/.claude/settings.json", "extra-rw:~", "extra-ro:/run",
 		"extra-ro:/var", "extra-rw:/sys", "extra:env:GITHUB_TOKEN", "value:PATH",
-		"value:--hostname", "step:close", "filter:ioctl,1=0x5412" };
+		"value:--hostname", "step:close" };
 	struct fixture f;
 
 	(void)state;
 	make(&f, "claude", SBX_NET_OFF);
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(names); i++)
 		must_have(&f, names[i]);
+	assert_null(find(&f, "filter:ioctl,1=0x5412"));
+	end(&f);
+	make(&f, "generic", SBX_NET_OFF);
+	must_have(&f, "filter:ioctl,1=0x5412");
 	end(&f);
 }
 
