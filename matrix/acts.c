@@ -64,8 +64,7 @@ static bool has_act(const struct acts *a, const struct rule *k, int agent)
 	bool per_agent = role_is_per_agent(k->role);
 
 	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->v[i].rule->op, k->op) == 0 &&
-			strcmp(a->v[i].rule->role, k->role) == 0 &&
+		if (rule_same_act(a->v[i].rule, k) &&
 			(!per_agent || a->v[i].agent == agent))
 			return true;
 	return false;

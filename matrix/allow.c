@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* S15: system directories, and the files of /etc; S16: private places. %H home, %W work dir. */
 static const char *const everywhere[] = { "tmpfs /", "ro /usr", "ro /bin", "ro /sbin",
@@ -34,27 +35,30 @@ static const struct {
 } own[] = {
 	{ "claude", "ro /etc/claude-code",
 		{ "ro %H/.claude/settings.json", "ro %H/.claude/.credentials.json",
-			"ro %H/.claude/CLAUDE.md", "rw %H/.claude/projects" },
+			"ro %H/.claude/CLAUDE.md", "rw %H/.claude/projects",
+			"ro %H/.claude/hooks" },
 		"ANTHROPIC_API_KEY" },
 	{ "codex", "ro /etc/codex",
 		{ "ro %H/.codex/config.toml", "ro %H/.codex/auth.json",
-			"rw %H/.codex/sessions" },
+			"rw %H/.codex/sessions", "ro %H/.codex/skills" },
 		"OPENAI_API_KEY" },
 	{ "gemini", "ro /etc/gemini-cli",
 		{ "ro %H/.gemini/settings.json", "ro %H/.gemini/oauth_creds.json",
-			"rw %H/.gemini/tmp" },
+			"rw %H/.gemini/tmp", "ro %H/.gemini/extensions" },
 		"GEMINI_API_KEY" },
 	{ "opencode", "ro /etc/opencode",
 		{ "ro %H/.config/opencode/opencode.json",
-			"ro %H/.local/share/opencode/auth.json" },
+			"ro %H/.local/share/opencode/auth.json",
+			"ro %H/.config/opencode/plugin" },
 		"OPENROUTER_API_KEY" },
 	{ "agent", NULL,
 		{ "ro %H/.cursor/cli-config.json", "ro %H/.cursor/mcp.json",
-			"ro %H/.config/cursor/auth.json", "rw %H/.cursor/chats" },
+			"ro %H/.config/cursor/auth.json", "rw %H/.cursor/chats",
+			"ro %H/.cursor/rules" },
 		"CURSOR_API_KEY" },
 	{ "kiro", NULL,
 		{ "ro %H/.kiro/settings", "ro %H/.local/share/kiro-cli/data.sqlite3",
-			"rw %H/.kiro/sessions/cli" },
+			"rw %H/.kiro/sessions/cli", "ro %H/.kiro/hooks" },
 		"KIRO_API_KEY" },
 };
 
@@ -157,4 +161,62 @@ void allow_env_names(char *buf, size_t n, const struct cell *c)
 			put(&o, " ", 1);
 			put(&o, own[i].env, strlen(own[i].env));
 		}
+}
+
+/* ---- what must be there ---- */
+
+/* bwrap's own, where it finds that they could be written to. */
+static const char *const bwraps_own[] = { "/proc/sys", "/proc/irq", "/proc/bus",
+	"/proc/sysrq-trigger" };
+
+/* Links where the host has links: then they are no mounts. */
+static const char *const often_links[] = { "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+	"/libx32" };
+
+static bool among(const char *path, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i], path) == 0)
+			return true;
+	return false;
+}
+
+/* A read-only path of the system is bound where this machine has it. */
+static bool machine_has(const char *path, const struct cell *c)
+{
+	struct stat st;
+
+	if (among(path, bwraps_own, SBX_ARRAY_SIZE(bwraps_own)))
+		return strcmp(path, "/proc/sys") == 0 && is(c, AXIS_UID, "root");
+	if (among(path, often_links, SBX_ARRAY_SIZE(often_links)) &&
+		lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+		return false;
+	return stat(path, &st) == 0;
+}
+
+void allow_mounts_must(char *buf, size_t n, const struct tree *t, const struct cell *c)
+{
+	/* S29; /dev itself is a tmpfs. */
+	static const char *const devices[] = { "dev /dev/null", "dev /dev/zero",
+		"dev /dev/full", "dev /dev/random", "dev /dev/urandom", "dev /dev/tty",
+		"dev /dev/pts", "dev /dev", NULL };
+	struct out o = { .buf = buf, .n = n };
+	char all[8192];
+
+	allow_mounts(all, sizeof(all), t, c);
+	put_lines(&o, devices, t);
+	for (char *line = all; *line;) {
+		size_t len = strcspn(line, "\n");
+		char *next = line + len + (line[len] == '\n');
+		/* The scene has all of its own. */
+		bool system = strncmp(line, "ro ", 3) == 0 &&
+			      strncmp(line + 3, t->home, strlen(t->home)) != 0;
+
+		line[len] = '\0';
+		if (strcmp(line, "tmpfs /") == 0) /* S16: sealed */
+			put_line(&o, "sealed /", t);
+		else if (!system || machine_has(line + 3, c))
+			put_line(&o, line, t);
+		line = next;
+	}
 }

@@ -14,3 +14,7 @@ void allow_copies(char *buf, size_t n, const struct tree *t, const struct cell *
 
 /* Names with a space between. */
 void allow_env_names(char *buf, size_t n, const struct cell *c);
+
+/* The mounts that must be there, of those that this machine and the scene can have, in the same
+ * form; "dev" for devices, "sealed" for the root. */
+void allow_mounts_must(char *buf, size_t n, const struct tree *t, const struct cell *c);

@@ -22,8 +22,7 @@ static void keep(struct controls *c, const struct acts *a)
 		if (*row == NULL)
 			*row = sbx_xcalloc(t->n_rules, sizeof(**row));
 		for (size_t k = 0; k < t->n_rules; k++)
-			if (strcmp(t->rules[k].op, r->op) == 0 &&
-				strcmp(t->rules[k].role, r->role) == 0)
+			if (rule_same_act(&t->rules[k], r))
 				(*row)[k] = a->v[i].obs;
 	}
 }

@@ -13,6 +13,7 @@ enum effect {
 	EFFECT_TOKEN, /* the file at args[0] holds the nonce */
 	EFFECT_XATTR, /* its attribute user.sbx does */
 	EFFECT_SUID, /* it has the setuid bit */
+	EFFECT_SGID, /* it has the setgid bit */
 };
 
 static const struct {
@@ -37,6 +38,12 @@ static const struct {
 	{ "tmpfile", EFFECT_EXISTS, false },
 	{ "setxattr", EFFECT_XATTR, false },
 	{ "chmod_suid", EFFECT_SUID, false },
+
+	{ "create_ro", EFFECT_EXISTS, false },
+	{ "mkdir_closed", EFFECT_EXISTS, false },
+	{ "mknod_blk", EFFECT_EXISTS, false },
+	{ "mknod_whiteout", EFFECT_EXISTS, false },
+	{ "chmod_sgid", EFFECT_SGID, false },
 };
 
 static const struct {
@@ -97,6 +104,9 @@ int evidence_effect(const char *op, char *const *args, const char *token)
 		break;
 	case EFFECT_SUID:
 		there = lstat(args[0], &st) == 0 && (st.st_mode & S_ISUID);
+		break;
+	case EFFECT_SGID:
+		there = lstat(args[0], &st) == 0 && (st.st_mode & S_ISGID);
 		break;
 	default:
 		return 0;

@@ -2,28 +2,31 @@
 
 #include "allow.h"
 
+#include <linux/keyctl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 
-/* By agent: its executable config, its credentials, its transcripts, its state root. */
+/* By agent: its executable config, its credentials, its transcripts, its state root, and a
+ * directory of what it runs or obeys. */
 static const struct {
 	const char *agent;
-	const char *config, *credentials, *state, *root;
+	const char *config, *credentials, *state, *root, *orders;
 } own[] = {
 	{ "claude", ".claude/settings.json", ".claude/.credentials.json",
-		".claude/projects/old", ".claude" },
-	{ "codex", ".codex/config.toml", ".codex/auth.json", ".codex/sessions",
-		".codex" },
+		".claude/projects/old", ".claude", ".claude/hooks" },
+	{ "codex", ".codex/config.toml", ".codex/auth.json", ".codex/sessions", ".codex",
+		".codex/skills" },
 	{ "gemini", ".gemini/settings.json", ".gemini/oauth_creds.json",
-		".gemini/tmp/old", ".gemini" },
+		".gemini/tmp/old", ".gemini", ".gemini/extensions" },
 	{ "opencode", ".config/opencode/opencode.json", ".local/share/opencode/auth.json",
-		".local/share/opencode", ".config/opencode" },
+		".local/share/opencode", ".config/opencode", ".config/opencode/plugin" },
 	{ "agent", ".cursor/mcp.json", ".config/cursor/auth.json", ".cursor/chats",
-		".cursor" },
+		".cursor", ".cursor/rules" },
 	{ "kiro", ".kiro/settings/mcp.json", ".local/share/kiro-cli/data.sqlite3",
-		".kiro/sessions/cli", ".kiro" },
+		".kiro/sessions/cli", ".kiro", ".kiro/hooks" },
 };
 
 static const char *own_path(const char *agent, const char *what)
@@ -39,6 +42,8 @@ static const char *own_path(const char *agent, const char *what)
 			return own[i].state;
 		if (strcmp(what, "root") == 0)
 			return own[i].root;
+		if (strcmp(what, "orders") == 0)
+			return own[i].orders;
 	}
 	return ".none"; /* generic: rules with such a role are omitted there */
 }
@@ -127,6 +132,44 @@ static void put_env_names(struct text *t, const struct cell *c)
 	t->len += strlen(t->buf + t->len);
 }
 
+static void put_mounts_must(struct text *t, const struct role_use *u)
+{
+	allow_mounts_must(
+		t->buf + t->len, sizeof(t->buf) - t->len, &u->scene->tree, u->cell);
+	t->len += strlen(t->buf + t->len);
+}
+
+/* The first name of the scene's path: it is in the sandbox's root, since the work dir is. */
+static void put_top(struct text *t, const char *root)
+{
+	put(t, "%.*s", (int)strcspn(root + 1, "/"), root + 1);
+}
+
+/* As the key's owner knows it; 0 where there is none. */
+static void put_key_serial(struct text *t, const struct scene *s)
+{
+	long id = s->objects.has_key
+			  ? syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING,
+				    "user", s->nonce, 0)
+			  : 0;
+
+	put(t, "%ld", id > 0 ? id : 0);
+}
+
+/* {word} of what this cell must have. */
+static bool put_more(struct text *t, const char *word, const struct role_use *u)
+{
+	if (strcmp(word, "mountsmust") == 0)
+		put_mounts_must(t, u);
+	else if (strcmp(word, "top") == 0)
+		put_top(t, u->scene->root);
+	else if (strcmp(word, "keyserial") == 0)
+		put_key_serial(t, u->scene);
+	else
+		return false;
+	return true;
+}
+
 static void put_copies(struct text *t, const struct role_use *u)
 {
 	allow_copies(t->buf + t->len, sizeof(t->buf) - t->len, &u->scene->tree, u->cell);
@@ -171,7 +214,7 @@ static bool put_word(struct text *t, const char *word, const struct role_use *u)
 	else if (strcmp(word, "hostname") == 0)
 		put_hostname(t);
 	else
-		return false;
+		return put_more(t, word, u);
 	return true;
 }
 

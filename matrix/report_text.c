@@ -220,32 +220,45 @@ static void deviations(const struct report *r, const struct ink *ink, FILE *f)
 
 /* ---- what passed but must be said ---- */
 
+/* The first result of a rule with that verdict, and in how many cells. */
+struct finding {
+	const struct result *first;
+	size_t cells;
+};
+
+/* By rule; owned. One pass over all results: there are tens of thousands. */
+static struct finding *find_all(const struct report *r, enum verdict which)
+{
+	const struct table *t = r->options->table;
+	struct finding *found = sbx_xcalloc(t->n_rules, sizeof(*found));
+
+	for (size_t c = 0; c < r->run->n; c++)
+		for (size_t k = 0; k < r->run->cells[c].n; k++) {
+			const struct result *v = &r->run->cells[c].v[k];
+			struct finding *at = &found[v->rule - t->rules];
+
+			if (v->verdict != which)
+				continue;
+			at->first = at->first ? at->first : v;
+			at->cells++;
+		}
+	return found;
+}
+
 static void list_once(const struct report *r, enum verdict which, const char *title,
 	const char *(*reason)(const struct result *v), FILE *f)
 {
-	const struct table *t = r->options->table;
+	SBX_CLEANUP_FREE struct finding *found = find_all(r, which);
 	bool any = false;
 
-	for (size_t i = 0; i < t->n_rules; i++) {
-		const struct result *first = NULL;
-		size_t cells = 0;
-
-		for (size_t c = 0; c < r->run->n; c++)
-			for (size_t k = 0; k < r->run->cells[c].n; k++) {
-				const struct result *v = &r->run->cells[c].v[k];
-
-				if (v->rule != &t->rules[i] || v->verdict != which)
-					continue;
-				first = first ? first : v;
-				cells++;
-			}
-		if (first == NULL)
+	for (size_t i = 0; i < r->options->table->n_rules; i++) {
+		if (found[i].first == NULL)
 			continue;
 		if (!any)
 			fprintf(f, "%s\n", title);
 		any = true;
-		fprintf(f, "  %-22s %2zu cells  %s\n", first->rule->id, cells,
-			reason(first));
+		fprintf(f, "  %-22s %2zu cells  %s\n", found[i].first->rule->id,
+			found[i].cells, reason(found[i].first));
 	}
 	if (any)
 		fputc('\n', f);

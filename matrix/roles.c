@@ -1,56 +1,9 @@
 #include "roles.h"
 
 #include "expand.h"
+#include "role_rows.h"
 
 #include <string.h>
-
-/* Words in braces are filled in by role_expand(); {new} is a name that no other operation has. */
-struct role {
-	const char *name;
-	const char *args[ROLE_ARGS];
-	const char *outside[ROLE_ARGS]; /* instead, for the control; all NULL: the same */
-	const char *listener;
-	bool per_agent;
-};
-
-/* A home file as target of read (hash) or append; one row for both. */
-#define HOME_FILE(role, rel)                                              \
-	{                                                                 \
-		.name = role, .args = { "{home}/" rel, "{hash:" rel "}" } \
-	}
-#define NEW_IN(role, dir)                              \
-	{                                              \
-		.name = role, .args = { dir "/{new}" } \
-	}
-#define PATH(role, path)                       \
-	{                                      \
-		.name = role, .args = { path } \
-	}
-#define IDENTITY(role, path)                                          \
-	{                                                             \
-		.name = role, .args = { path, "{identity:" path "}" } \
-	}
-#define NS(role, ns)                                        \
-	{                                                   \
-		.name = role, .args = { ns, "{ns:" ns "}" } \
-	}
-#define ENV(role, var)                                             \
-	{                                                          \
-		.name = role, .args = { var, "{envhash:" var "}" } \
-	}
-#define INET(role, addr, label)                                                       \
-	{                                                                             \
-		.name = role, .args = { addr, "{port:" label "}" }, .listener = label \
-	}
-#define HTTP(role, url, label)                                             \
-	{                                                                  \
-		.name = role, .args = { "{http}", "get", url, "{token}" }, \
-		.listener = label                                          \
-	}
-#define OWN(role, ...)                                                   \
-	{                                                                \
-		.name = role, .args = { __VA_ARGS__ }, .per_agent = true \
-	}
 
 /* clang-format off: a table, one thing a line */
 static const struct role roles[] = {
@@ -334,18 +287,29 @@ static int by_name(const void *a, const void *b)
 		(*(const struct role *const *)b)->name);
 }
 
+#define ROLES_MAX 1024
+
+static const struct role *row(size_t i)
+{
+	if (i < SBX_ARRAY_SIZE(roles))
+		return &roles[i];
+	i -= SBX_ARRAY_SIZE(roles);
+	return roles_more[i].name ? &roles_more[i] : NULL;
+}
+
 /* Asked for a thousand times a cell; hence sorted, once. */
 static const struct role *find(const char *name)
 {
-	static const struct role *sorted[SBX_ARRAY_SIZE(roles)];
+	static const struct role *sorted[ROLES_MAX];
+	static size_t n;
 	const struct role key = { .name = name }, *k = &key, **found;
 
-	if (sorted[0] == NULL) {
-		for (size_t i = 0; i < SBX_ARRAY_SIZE(roles); i++)
-			sorted[i] = &roles[i];
-		qsort(sorted, SBX_ARRAY_SIZE(roles), sizeof(*sorted), by_name);
+	if (n == 0) {
+		for (; n < ROLES_MAX && row(n); n++)
+			sorted[n] = row(n);
+		qsort(sorted, n, sizeof(*sorted), by_name);
 	}
-	found = bsearch(&k, sorted, SBX_ARRAY_SIZE(roles), sizeof(*sorted), by_name);
+	found = bsearch(&k, sorted, n, sizeof(*sorted), by_name);
 	return found ? *found : NULL;
 }
 
@@ -356,7 +320,10 @@ bool role_exists(const char *role)
 
 const char *role_name(size_t i)
 {
-	return i < SBX_ARRAY_SIZE(roles) ? roles[i].name : NULL;
+	/* roles_more has no row behind its end. */
+	if (i > SBX_ARRAY_SIZE(roles) && row(i - 1) == NULL)
+		return NULL;
+	return row(i) ? row(i)->name : NULL;
 }
 
 bool role_is_per_agent(const char *role)

@@ -89,7 +89,11 @@ static void make_env(struct scene *s)
 	struct passwd *pw = getpwuid(getuid());
 
 	sbx_strv_addf(&s->env, "HOME=%s", s->tree.home);
-	sbx_strv_addf(&s->env, "USER=%s", pw ? pw->pw_name : "nobody");
+	/* A uid without a name goes by its number. */
+	if (pw)
+		sbx_strv_addf(&s->env, "USER=%s", pw->pw_name);
+	else
+		sbx_strv_addf(&s->env, "USER=%u", (unsigned)getuid());
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(variables); i++) {
 		if (variables[i].value)
 			sbx_strv_addf(

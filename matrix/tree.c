@@ -14,7 +14,9 @@
 #define WORK "projects/app"
 #define SIBLING "projects/other"
 
-/* Relative to home. Directories follow from the files. */
+/* Relative to home. Directories follow from the files. Most are plain, and one that begins with
+ * WORK looks like two that lack a comma. */
+/* NOLINTBEGIN(bugprone-suspicious-missing-comma) */
 static const char *const files[] = {
 	/* secrets and start files of the user */
 	".ssh/id_ed25519",
@@ -79,7 +81,72 @@ static const char *const files[] = {
 	/* and the one next to it */
 	SIBLING "/secret.txt",
 	SIBLING "/.git/config",
+	/* a read-only directory of the caller's own, for every way to change a file */
+	WORK "/.git/hooks/ro/file",
+	WORK "/.git/hooks/ro/unlink_me",
+	WORK "/.git/hooks/ro/rename_me",
+	WORK "/.git/hooks/ro/take_me",
+	WORK "/.git/hooks/ro/dir/keep",
+	/* what an agent runs or obeys, one directory each */
+	".claude/hooks/mine",
+	".codex/skills/mine",
+	".gemini/extensions/mine",
+	".config/opencode/plugin/mine",
+	".cursor/rules/mine",
+	".kiro/hooks/mine",
+	/* more secrets */
+	".azure/msal_token_cache.json",
+	".config/gcloud/credentials.db",
+	".config/gcloud/application_default_credentials.json",
+	".aws/config",
+	".aws/sso/cache/token.json",
+	".ssh/id_rsa",
+	".config/op/config",
+	".config/Bitwarden CLI/data.json",
+	"Documents/passwords.kdbx",
+	".password-store/mail.gpg",
+	".local/share/kwalletd/kdewallet.kwl",
+	".config/hub",
+	".config/glab-cli/config.yml",
+	".config/git/credentials",
+	".cargo/credentials.toml",
+	".gem/credentials",
+	".config/composer/auth.json",
+	".m2/settings.xml",
+	".gradle/gradle.properties",
+	".config/containers/auth.json",
+	".config/helm/registry/config.json",
+	".config/google-chrome/Default/Cookies",
+	".config/chromium/Default/Cookies",
+	".config/BraveSoftware/Brave-Browser/Default/Cookies",
+	".thunderbird/profile/logins.json",
+	".zsh_history",
+	".local/share/fish/fish_history",
+	".python_history",
+	".psql_history",
+	".mysql_history",
+	".node_repl_history",
+	".vault-token",
+	".terraform.d/credentials.tfrc.json",
+	".s3cfg",
+	".boto",
+	".config/rclone/rclone.conf",
+	".config/doctl/config.yaml",
+	".fly/config.yml",
+	".pgpass",
+	".my.cnf",
+	".msmtprc",
+	".cache/huggingface/token",
+	".subversion/auth/svn.simple/cache",
+	".hgrc",
+	".config/sops/age/keys.txt",
+	".bitcoin/wallet.dat",
+	".Xauthority",
 };
+/* NOLINTEND(bugprone-suspicious-missing-comma) */
+
+/* Fifos that programs of the host could be reading. */
+static const char *const fifos[] = { WORK "/host.fifo", WORK "/.git/hooks/ro/fifo" };
 
 /* Files that a program must be able to read, instead of a canary. */
 static const struct {
@@ -87,6 +154,7 @@ static const struct {
 	const char *text;
 } plain[] = {
 	{ WORK "/.git/HEAD", "ref: refs/heads/main\n" },
+	{ ".gitconfig", "[user]\n\tname = sbx\n\temail = sbx@localhost\n" },
 	{ WORK "/.git/config",
 		"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n" },
 };
@@ -192,6 +260,13 @@ static int make_link(const struct tree *t, size_t i)
 	return symlink(target, path) < 0 && errno != EEXIST ? -errno : 0;
 }
 
+static int make_fifo(const struct tree *t, size_t i)
+{
+	SBX_CLEANUP_FREE char *path = sbx_xasprintf("%s/%s", t->home, fifos[i]);
+
+	return mkfifo(path, 0600) < 0 && errno != EEXIST ? -errno : 0;
+}
+
 int tree_create(struct tree *t)
 {
 	int r = 0;
@@ -202,6 +277,8 @@ int tree_create(struct tree *t)
 		r = write_canary(t, files[i]);
 	for (size_t i = 0; r == 0 && i < SBX_ARRAY_SIZE(links); i++)
 		r = make_link(t, i);
+	for (size_t i = 0; r == 0 && i < SBX_ARRAY_SIZE(fifos); i++)
+		r = make_fifo(t, i);
 	return r;
 }
 
@@ -249,6 +326,9 @@ static bool belongs(const char *rel)
 			return true;
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(links); i++)
 		if (strcmp(links[i].rel, rel) == 0)
+			return true;
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(fifos); i++)
+		if (strcmp(fifos[i], rel) == 0)
 			return true;
 	return false;
 }
@@ -310,6 +390,8 @@ int tree_restore(const struct tree *t)
 		r = write_canary(t, files[i]);
 	for (size_t i = 0; r == 0 && i < SBX_ARRAY_SIZE(links); i++)
 		r = make_link(t, i);
+	for (size_t i = 0; r == 0 && i < SBX_ARRAY_SIZE(fifos); i++)
+		r = make_fifo(t, i);
 	return r;
 }
 
@@ -439,7 +521,7 @@ static int make_material(const char *path)
 int tree_make_material(const struct tree *t)
 {
 	static const char *const names[] = { "file", "trunc_me", "rename_me",
-		"rename_out" };
+		"rename_out", "rename_in", "plain", "sgid" };
 	SBX_CLEANUP_FREE char *empty =
 		sbx_xasprintf("%s/" TREE_MATERIAL "/empty", t->work);
 	SBX_CLEANUP_FREE char *spare =

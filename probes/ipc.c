@@ -56,11 +56,22 @@ ACT(act_key)
 		r, id < 0 ? -1 : syscall(SYS_keyctl, KEYCTL_READ, id, buf, sizeof(buf)));
 }
 
+/* SERIAL: the same key by its number, as /proc/keys would list it. */
+ACT(act_key_serial)
+{
+	char buf[256];
+
+	(void)c;
+	probe_sysresult(r,
+		syscall(SYS_keyctl, KEYCTL_READ, probe_number(a[0]), buf, sizeof(buf)));
+}
+
 const struct probe_op probe_ipc[] = {
 	{ "shm", PROBE_INPROC, 1, act_shm, "System V shared memory by key" },
 	{ "sem", PROBE_INPROC, 1, act_sem, "System V semaphore by key" },
 	{ "msg", PROBE_INPROC, 1, act_msg, "System V queue by key" },
 	{ "mq", PROBE_INPROC, 1, act_mq, "POSIX queue by name" },
 	{ "key", PROBE_INPROC, 1, act_key, "key of the session keyring" },
+	{ "key_serial", PROBE_INPROC, 1, act_key_serial, "the same by its number" },
 	{ 0 },
 };

@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #define MAX_FIELDS (PROBE_MAX_ARGS + 3)
-#define MAX_OPS 512
+#define MAX_OPS 1024
 
 static const struct probe_op *const families[] = { probe_fs_write, probe_fs_read,
-	probe_proc, probe_net, probe_ipc, probe_sys, probe_self, probe_place, probe_run };
+	probe_proc, probe_net, probe_ipc, probe_sys, probe_self, probe_place, probe_run,
+	probe_fs_ways, probe_leave, probe_mounts, probe_surface, probe_peer,
+	probe_works };
 
-static char input[262144];
+static char input[524288];
 static char output[65536];
 static size_t output_len;
 static int current = -1; /* index being run, for the crash handler */

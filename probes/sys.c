@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -32,6 +33,8 @@ struct bad_call {
 	long nr;
 	long arg[6];
 };
+
+static const unsigned action_errno = SECCOMP_RET_ERRNO;
 
 /* clang-format off: a table, one thing a line */
 static const struct bad_call calls[] = {
@@ -151,6 +154,8 @@ static const struct bad_call calls[] = {
 	{ "socket_rds", SYS_socket, { AF_RDS, 0x7f, 0 } },
 	{ "socket_nfc", SYS_socket, { AF_NFC, 0x7f, 0 } },
 	{ "socket_inet", SYS_socket, { AF_INET, 0x7f, 0 } },
+	{ "seccomp_query", SYS_seccomp,
+		{ SECCOMP_GET_ACTION_AVAIL, 0, (long)&action_errno } },
 	{ "openat2", 437, { NOFD, 0, 0, 0 } },
 	/* The benign twins: a filter that is too wide shows here. */
 	{ "ioctl_tcgets", SYS_ioctl, { NOFD, TC_GETS, 0 } },

@@ -225,6 +225,17 @@ static char *parse_cite(const char *word)
 	return strndup(word + 1, len - 2);
 }
 
+static unsigned act_hash(const struct rule *r)
+{
+	unsigned h = 5381;
+
+	for (const char *p = r->op; *p; p++)
+		h = h * 33 + (unsigned char)*p;
+	for (const char *p = r->role; *p; p++)
+		h = h * 33 + (unsigned char)*p;
+	return h;
+}
+
 static int read_rule(struct reader *r, char *line)
 {
 	struct rule k = { .line = r->line };
@@ -239,6 +250,7 @@ static int read_rule(struct reader *r, char *line)
 	k.role = copy(w[3]);
 	k.why = copy(why);
 	k.cite = parse_cite(w[6]);
+	k.act = act_hash(&k);
 	/* Owned by the table from here on, also when it is refused. */
 	r->t->rules = grow(r->t->rules, r->t->n_rules, sizeof(k));
 	r->t->rules[r->t->n_rules++] = k;
@@ -267,9 +279,25 @@ static int read_line(struct reader *r, char *line)
 
 /* ---- the table as a whole ---- */
 
-static bool same_pair(const struct rule *a, const struct rule *b)
+bool rule_same_act(const struct rule *a, const struct rule *b)
 {
-	return strcmp(a->op, b->op) == 0 && strcmp(a->role, b->role) == 0;
+	return a->act == b->act && strcmp(a->op, b->op) == 0 &&
+	       strcmp(a->role, b->role) == 0;
+}
+
+/* Which omissions speak of a rule is looked up once, not in every cell. */
+static void collect_omissions(struct table *t)
+{
+	for (size_t i = 0; i < t->n_rules; i++) {
+		struct rule *k = &t->rules[i];
+
+		for (size_t o = 0; o < t->n_omitted; o++) {
+			if (fnmatch(t->omitted[o].glob, k->id, 0) != 0)
+				continue;
+			k->omitted = grow(k->omitted, k->n_omitted, sizeof(*k->omitted));
+			k->omitted[k->n_omitted++] = &t->omitted[o].when;
+		}
+	}
 }
 
 static bool same_text(const char *a, const char *b)
@@ -310,9 +338,9 @@ bool table_runs(const struct table *t, const struct rule *r, const struct cell *
 {
 	if (!condition_matches(&r->when, c))
 		return false;
-	for (size_t i = 0; i < t->n_omitted; i++)
-		if (condition_matches(&t->omitted[i].when, c) &&
-			fnmatch(t->omitted[i].glob, r->id, 0) == 0)
+	(void)t; /* its omissions hang on the rule */
+	for (size_t i = 0; i < r->n_omitted; i++)
+		if (condition_matches(r->omitted[i], c))
 			return false;
 	return true;
 }
@@ -326,7 +354,7 @@ static size_t rules_of_pair(
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->n_rules && n < PAIR_MAX; i++)
-		if (same_pair(&t->rules[i], k))
+		if (rule_same_act(&t->rules[i], k))
 			ret[n++] = &t->rules[i];
 	return n;
 }
@@ -366,7 +394,7 @@ static bool pair_discriminates(const struct table *t, const struct rule *k)
 
 	expectation_text(&k->expect, mine, sizeof(mine));
 	for (size_t i = 0; i < t->n_rules; i++) {
-		if (!same_pair(&t->rules[i], k))
+		if (!rule_same_act(&t->rules[i], k))
 			continue;
 		expectation_text(&t->rules[i].expect, theirs, sizeof(theirs));
 		if (strcmp(mine, theirs) != 0)
@@ -406,7 +434,8 @@ static int check_rule(const struct reader *r, size_t i)
 
 		if (strcmp(other->id, k->id) == 0)
 			return fail(r, k->line, "second rule with this id", k->id);
-		if (same_pair(other, k) && !same_control(other, k) && same_uid(other, k))
+		if (rule_same_act(other, k) && !same_control(other, k) &&
+			same_uid(other, k))
 			return fail(r, k->line,
 				"other control than an earlier rule for the same act",
 				k->id);
@@ -492,6 +521,7 @@ int table_parse(struct table *ret, const char *text, const char *name, char *err
 		line = next;
 	}
 	free(all);
+	collect_omissions(&t);
 	if (rc == 0)
 		rc = check_table(&r);
 	if (rc < 0)
@@ -512,6 +542,7 @@ static void rule_done(struct rule *k)
 	expectation_done(&k->control.expect);
 	free(k->control.absent);
 	free(k->control.reason);
+	free(k->omitted);
 }
 
 void table_done(struct table *t)

@@ -42,6 +42,10 @@ struct rule {
 	char *cite; /* "S12" */
 	char *why;
 	int line;
+	unsigned act; /* hash of op and role: tells most acts apart at once */
+	const struct condition *
+		*omitted; /* where it is left out; owned, not what it points to */
+	size_t n_omitted;
 };
 
 /* A listed gap: in these cells the rule does not hold yet; this is seen instead. */
@@ -79,6 +83,9 @@ void table_done(struct table *t);
 
 /* Is this rule in force in this cell, and run there? */
 bool table_runs(const struct table *t, const struct rule *r, const struct cell *c);
+
+/* Do both speak about the same operation on the same role? */
+bool rule_same_act(const struct rule *a, const struct rule *b);
 
 /* The gap listed for this rule in this cell, borrowed, or NULL. */
 const struct known *table_known(

@@ -106,6 +106,21 @@ static void restoring_brings_everything_back(void **state)
 	assert_false(tree_has(t, stranger));
 }
 
+/* A fifo of the scene belongs; another is a stranger. */
+static void fifos_are_restored_and_strangers_go(void **state)
+{
+	const struct tree *t = *state;
+	SBX_CLEANUP_FREE char *ours = sbx_xasprintf("%s/host.fifo", t->work);
+	SBX_CLEANUP_FREE char *stranger = sbx_xasprintf("%s/other.fifo", t->work);
+
+	assert_int_equal(access(ours, F_OK), 0);
+	assert_int_equal(unlink(ours), 0);
+	assert_int_equal(mkfifo(stranger, 0600), 0);
+	assert_int_equal(tree_restore(t), 0);
+	assert_int_equal(access(ours, F_OK), 0);
+	assert_int_equal(access(stranger, F_OK), -1);
+}
+
 static void a_mark_is_seen_in_every_part(void **state)
 {
 	const struct tree *t = *state;
@@ -152,6 +167,16 @@ static void evidence_finds_effects(void **state)
 	assert_int_equal(chmod(file, 04700), 0);
 	assert_int_equal(evidence_effect("chmod_suid", a_file, "tok"), 1);
 
+	assert_int_equal(evidence_effect("chmod_sgid", a_file, "tok"), -1);
+	assert_int_equal(chmod(file, 02700), 0);
+	assert_int_equal(evidence_effect("chmod_sgid", a_file, "tok"), 1);
+
+	assert_int_equal(evidence_effect("mkdir_closed", a_new, "tok"), -1);
+	assert_int_equal(mkdir(new, 0), 0);
+	assert_int_equal(evidence_effect("mkdir_closed", a_new, "tok"), 1);
+	evidence_clean("mkdir_closed", a_new, 1, t);
+	assert_int_equal(access(new, F_OK), -1);
+
 	assert_int_equal(evidence_effect("stat", a_file, "tok"), 0);
 }
 
@@ -172,6 +197,7 @@ int main(void)
 		TREE_TEST(the_fingerprint_sees_changes),
 		TREE_TEST(a_mode_and_a_second_name_are_changes_too),
 		TREE_TEST(restoring_brings_everything_back),
+		TREE_TEST(fifos_are_restored_and_strangers_go),
 		TREE_TEST(a_mark_is_seen_in_every_part),
 		TREE_TEST(evidence_finds_effects),
 		TREE_TEST(canaries_differ_and_hash_as_the_probe_does),
