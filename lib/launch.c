@@ -188,8 +188,8 @@ static int fork_child(
 	return 0;
 }
 
-static char **command_line(
-	const char *bwrap, int args_fd, char *const cmd[], char *fd_text)
+static char **command_line(const char *bwrap, int args_fd, char *const cmd[],
+	unsigned skip_steps, char *fd_text)
 {
 	size_t n = 0, k = 0;
 	char **argv;
@@ -201,7 +201,8 @@ static char **command_line(
 	argv[k++] = (char *)bwrap;
 	argv[k++] = (char *)"--args";
 	argv[k++] = fd_text;
-	argv[k++] = (char *)"--";
+	if (!(skip_steps & SBX_STEP_SEPARATOR))
+		argv[k++] = (char *)"--";
 	for (size_t i = 0; i < n; i++)
 		argv[k++] = cmd[i];
 	return argv;
@@ -232,7 +233,7 @@ static int start_rendered(struct sbx_launch *l, struct sbx_argv *a,
 	if (args_fd < 0)
 		return sbx_error_set(
 			e, SBX_E_SYSTEM, -args_fd, "memfd: %s", strerror(-args_fd));
-	argv = command_line(h->bwrap.path, args_fd, cmd, fd_text);
+	argv = command_line(h->bwrap.path, args_fd, cmd, opts->skip_steps, fd_text);
 	r = fork_child(l,
 		&(struct child){
 			.opts = opts,
@@ -438,7 +439,8 @@ int sbx_launch_wait(struct sbx_launch *l, int timeout_ms, struct sbx_exit *ret)
 
 	if (timed_out)
 		sbx_launch_kill(l);
-	while (waitpid(l->pid, &status, 0) < 0)
+	/* ECHILD: the caller ignores SIGCHLD; the report has the status all the same. */
+	while (waitpid(l->pid, &status, 0) < 0 && errno != ECHILD)
 		if (errno != EINTR)
 			return -errno;
 	l->pid = 0;

@@ -25,7 +25,8 @@ enum sbx_step {
 		1 << 6, /* dies with the runner, also before bwrap arranges it */
 	SBX_STEP_KEYRING = 1 << 7, /* a session keyring of its own */
 	SBX_STEP_GROUPS = 1 << 8, /* no supplementary groups, where permitted */
-	SBX_STEP_ALL = (1 << 9) - 1,
+	SBX_STEP_SEPARATOR = 1 << 9, /* `--`: the command's words are no options */
+	SBX_STEP_ALL = (1 << 10) - 1,
 };
 
 struct sbx_launch_opts {
@@ -62,7 +63,9 @@ struct sbx_exit {
 	bool survivors; /* processes outlived the monitor by the grace time and were killed */
 };
 
-/* Starts bwrap with the plan around cmd (NULL-ended, cmd[0] a path as seen inside, or a name
+/* Call it from a thread that stays: the sandbox ends with the thread that started it.
+ *
+ * Starts bwrap with the plan around cmd (NULL-ended, cmd[0] a path as seen inside, or a name
  * looked up inside). On success the caller ends *ret with sbx_launch_done(). On failure
  * nothing runs. */
 SBX_PUBLIC int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *plan,

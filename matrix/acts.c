@@ -10,12 +10,19 @@
 
 bool selection_has(const struct selection *s, const struct rule *r)
 {
+	if (s->quick && act_is_staged(r->op))
+		return false;
 	return s->rule_glob == NULL || fnmatch(s->rule_glob, r->id, 0) == 0;
+}
+
+bool act_is_staged(const char *op)
+{
+	return strcmp(op, "stage") == 0;
 }
 
 bool act_is_host_side(const char *op)
 {
-	return strcmp(op, "snapshot") == 0;
+	return strcmp(op, "snapshot") == 0 || act_is_staged(op);
 }
 
 static void add(
@@ -85,7 +92,7 @@ static void add_controls_of(struct acts *a, const struct table *t, const struct 
 		const struct rule *k = &t->rules[i];
 
 		if (k->control.kind != CONTROL_NONE && selection_has(sel, k) &&
-			speaks_of(k, c) &&
+			!act_is_staged(k->op) && speaks_of(k, c) &&
 			(!per_agent_only || role_is_per_agent(k->role)) &&
 			!has_act(a, k, c->value[AXIS_AGENT]))
 			add(a, k, c, s);
@@ -114,7 +121,7 @@ int acts_for_controls(struct acts *ret, const struct table *t, const bool *cells
 
 /* ---- the probe's side ---- */
 
-static void put_field(FILE *f, const char *s)
+void acts_put_field(FILE *f, const char *s)
 {
 	fputc('\t', f);
 	for (; *s; s++) {
@@ -130,8 +137,8 @@ static void put_field(FILE *f, const char *s)
 static void put_set(FILE *f, const char *name, const char *value)
 {
 	fputs("set", f);
-	put_field(f, name);
-	put_field(f, value);
+	acts_put_field(f, name);
+	acts_put_field(f, value);
 	fputc('\n', f);
 }
 
@@ -146,9 +153,9 @@ static size_t put_ops(FILE *f, const struct acts *a, bool changing)
 		if (act_is_host_side(op) || evidence_exists(op) != changing)
 			continue;
 		fprintf(f, "op\t%zu", i);
-		put_field(f, op);
+		acts_put_field(f, op);
 		for (int k = 0; a->v[i].args.v[k]; k++)
-			put_field(f, a->v[i].args.v[k]);
+			acts_put_field(f, a->v[i].args.v[k]);
 		fputc('\n', f);
 		n++;
 	}

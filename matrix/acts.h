@@ -5,6 +5,8 @@
 #include "oracle/verdict.h"
 #include "roles.h"
 
+#include <stdio.h>
+
 struct act {
 	const struct rule *rule;
 	int agent; /* value of the agent axis that the role was resolved for */
@@ -21,9 +23,10 @@ struct acts {
 	bool survivors; /* processes outlived the probe and the sandbox */
 };
 
-/* Which rules take part: a glob on ids, NULL for all. */
+/* Which rules take part: a glob on ids, NULL for all; and whether staged ones do. */
 struct selection {
 	const char *rule_glob;
+	bool quick; /* staged scenarios are left out */
 };
 
 bool selection_has(const struct selection *s, const struct rule *r);
@@ -40,6 +43,9 @@ int acts_for_controls(struct acts *ret, const struct table *t, const bool *cells
 /* What the probe reads on stdin. Owned. */
 char *acts_input(const struct acts *a, const struct scene *s);
 
+/* One field of a line of it, with its tab. */
+void acts_put_field(FILE *f, const char *s);
+
 /* Reads what the probe wrote. Returns NULL, or what is wrong with it (static text): then some
  * observations are missing. */
 const char *acts_parse(struct acts *a, const char *output);
@@ -52,3 +58,6 @@ void acts_done(struct acts *a);
 
 /* Operations that the runner carries out itself. */
 bool act_is_host_side(const char *op);
+
+/* One that needs sandboxes of its own: stage.h. */
+bool act_is_staged(const char *op);

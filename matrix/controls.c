@@ -1,6 +1,7 @@
 #include "controls.h"
 
 #include "native.h"
+#include "stage.h"
 
 #include <errno.h>
 #include <string.h>
@@ -71,6 +72,24 @@ int controls_run(struct controls *ret, const struct table *t, struct scene *s,
 	else
 		*ret = c;
 	return r;
+}
+
+void controls_stage(struct controls *c, const struct rule *r, struct scene *s,
+	const struct cell *cell, const struct run_options *o)
+{
+	const struct table *t = c->table;
+	struct observation **row = &c->by_agent[row_of(r, cell->value[AXIS_AGENT])];
+	struct observation obs = { 0 };
+
+	if (r->control.kind == CONTROL_NONE || controls_find(c, r, cell)->present)
+		return;
+	if (*row == NULL)
+		*row = sbx_xcalloc(t->n_rules, sizeof(**row));
+	stage_run(r->role, s, cell, o, NULL, true, &obs);
+	for (size_t k = 0; k < t->n_rules; k++)
+		if (strcmp(t->rules[k].op, r->op) == 0 &&
+			strcmp(t->rules[k].role, r->role) == 0)
+			(*row)[k] = obs;
 }
 
 const struct observation *controls_find(

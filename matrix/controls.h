@@ -2,6 +2,7 @@
 #pragma once
 
 #include "acts.h"
+#include "run.h"
 
 #define CONTROLS_AGENTS 16
 
@@ -16,6 +17,11 @@ struct controls {
 int controls_run(struct controls *ret, const struct table *t, struct scene *s,
 	const struct selection *sel, const bool *cells, int uid, int timeout_ms,
 	const char **ret_what);
+
+/* The control of a staged rule; run when it is first asked for, since most slots have none.
+ * No probe may be at work. */
+void controls_stage(struct controls *c, const struct rule *r, struct scene *s,
+	const struct cell *cell, const struct run_options *o);
 
 /* Borrowed; not present when there was none. */
 const struct observation *controls_find(

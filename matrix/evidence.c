@@ -167,7 +167,7 @@ void evidence_snapshot(const struct rule *r, const struct scene *s,
 		enum tree_part part = parts[i].part;
 		bool same = now->part[part] == s->baseline.part[part];
 
-		if (strcmp(parts[i].role, r->role) != 0)
+		if (strcmp(r->op, "snapshot") != 0 || strcmp(parts[i].role, r->role) != 0)
 			continue;
 		ret->present = true;
 		snprintf(ret->result, sizeof(ret->result), "value:%s",

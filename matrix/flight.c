@@ -1,6 +1,7 @@
 #include "flight.h"
 
 #include "native.h"
+#include "stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -319,7 +320,46 @@ static void judge(struct flight *f, const struct controls *k, const struct table
 	}
 }
 
-bool flight_land(struct flight *f, struct scene *s, const struct controls *k,
+/* Did an act that needed no start of its own notice the mutant? */
+static bool noticed(
+	const struct flight *f, const struct controls *k, const struct table *t)
+{
+	const struct cell *c = &f->target->cell;
+
+	for (size_t i = 0; i < f->acts.n; i++) {
+		const struct act *a = &f->acts.v[i];
+
+		if (!act_is_staged(a->rule->op) &&
+			verdict_fails(verdict_judge(a->rule, table_known(t, a->rule, c),
+				&a->obs, controls_find(k, a->rule, c))))
+			return true;
+	}
+	return false;
+}
+
+/* One after the other, as the table has them; each with its control. A mutant is played until
+ * somebody notices. */
+static void staged(struct flight *f, struct scene *s, struct controls *k,
+	const struct run_options *o)
+{
+	const struct cell *cell = &f->target->cell;
+	const struct variant *v = f->target->variant;
+	bool enough = v && noticed(f, k, o->table);
+
+	for (size_t i = 0; i < f->acts.n && !run_stop && !enough; i++) {
+		struct act *a = &f->acts.v[i];
+
+		if (!act_is_staged(a->rule->op))
+			continue;
+		controls_stage(k, a->rule, s, cell, o);
+		stage_run(a->rule->role, s, cell, o, v, o->no_sandbox, &a->obs);
+		enough = v && verdict_fails(verdict_judge(a->rule,
+				      table_known(o->table, a->rule, cell), &a->obs,
+				      controls_find(k, a->rule, cell)));
+	}
+}
+
+bool flight_land(struct flight *f, struct scene *s, struct controls *k,
 	const struct run_options *o)
 {
 	struct cell_result *c = f->target;
@@ -337,6 +377,7 @@ bool flight_land(struct flight *f, struct scene *s, const struct controls *k,
 		trouble(c, wrong);
 	if (blind)
 		trouble(c, blind);
+	staged(f, s, k, o);
 	judge(f, k, o->table);
 	c->ms = sbx_now_ms() - f->started;
 	c->done = true;

@@ -48,9 +48,9 @@ void flight_native(struct flight *f, struct scene *s, const struct run_options *
 /* Reads what there is. True when the monitor has ended or the time is up. */
 bool flight_ended(struct flight *f);
 
-/* Waits for the last process, then judges. After it the flight is free. Returns true when
+/* Waits for the last process, runs the staged scenarios, then judges. After it the flight is free. Returns true when
  * the cell changed more than its own, so that the scene must be made as new. */
-bool flight_land(struct flight *f, struct scene *s, const struct controls *c,
+bool flight_land(struct flight *f, struct scene *s, struct controls *c,
 	const struct run_options *o);
 
 /* Descriptors to poll: at most three, -1 for none. */

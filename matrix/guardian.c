@@ -27,9 +27,7 @@ static bool names_root(pid_t pid, const char *root)
 	       memmem(line, len, root, strlen(root)) != NULL;
 }
 
-/* Kills the programs of the scene that still run. A probe that goes on would make anew what
- * has just been removed. Returns how many there were. */
-static int kill_programs(const char *root)
+int guardian_kill(const char *text)
 {
 	DIR *d = opendir("/proc");
 	int n = 0;
@@ -39,7 +37,7 @@ static int kill_programs(const char *root)
 	for (struct dirent *e; (e = readdir(d)) != NULL;) {
 		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
 
-		if (pid > 0 && pid != getpid() && names_root(pid, root) &&
+		if (pid > 0 && pid != getpid() && names_root(pid, text) &&
 			kill(pid, SIGKILL) == 0)
 			n++;
 	}
@@ -55,7 +53,7 @@ static void clean_up(const char *root, const char *nonce)
 
 	objects_remove_named(nonce);
 	for (int i = 0; i < ROUNDS && quiet < QUIET_ROUNDS; i++) {
-		int running = kill_programs(root);
+		int running = guardian_kill(root);
 
 		tree_remove(root);
 		quiet = running == 0 && access(root, F_OK) < 0 ? quiet + 1 : 0;

@@ -3,6 +3,7 @@
 #include "identity.h"
 #include "options.h"
 #include "report_mutate.h"
+#include "stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +61,7 @@ static int list_rules(
 	const struct table *t, const struct options *o, const struct selection *sel)
 {
 	const int uid = identity_wants_root(o->uid) ? UID_ROOT : UID_USER;
-	size_t shown = 0;
+	size_t shown = 0, staged = 0, starts = 0;
 
 	for (size_t i = 0; i < t->n_rules; i++) {
 		const struct rule *r = &t->rules[i];
@@ -75,13 +76,20 @@ static int list_rules(
 		if (cells == 0 || !selection_has(sel, r))
 			continue;
 		expectation_text(&r->expect, want, sizeof(want));
-		printf("%-26s %2zu cells  %-12s %-20s %-26s [%s] %s\n", r->id, cells,
-			r->op, r->role, want, r->cite, r->why);
+		printf("%-26s %2zu cells  %-12s %-20s %-26s [%s] %s%s\n", r->id, cells,
+			r->op, r->role, want, r->cite, r->why,
+			act_is_staged(r->op) ? " (needs a start of its own)" : "");
 		shown++;
+		if (act_is_staged(r->op)) {
+			staged++;
+			starts += stage_starts(r->role, false) * cells +
+				  stage_starts(r->role, true);
+		}
 	}
 	if (fflush(stdout))
 		return EXIT_UNVERIFIED;
-	fprintf(stderr, "%zu rules\n", shown);
+	fprintf(stderr, "%zu rules; %zu of them staged, with %zu extra starts\n", shown,
+		staged, starts);
 	return EXIT_HOLDS;
 }
 
@@ -98,6 +106,8 @@ static const char *unknown_role(const struct table *t)
 {
 	for (size_t i = 0; i < t->n_rules; i++)
 		if (!role_exists(t->rules[i].role))
+			return t->rules[i].role;
+		else if (act_is_staged(t->rules[i].op) && !stage_exists(t->rules[i].role))
 			return t->rules[i].role;
 	return NULL;
 }
@@ -199,7 +209,7 @@ static int verify(const struct options *o, const struct files *files,
 	struct run_options ro = {
 		.table = table,
 		.images = &files->images,
-		.select = { .rule_glob = o->rule },
+		.select = { .rule_glob = o->rule, .quick = o->quick },
 		.cells = o->cells,
 		.scene_base = base ? base : o->scene_dir,
 		.bwrap = bwrap ? bwrap : "", /* looked for, and not found */
@@ -243,7 +253,7 @@ static void loosen_limits(void)
 static int run_as_told(const struct options *o, const struct files *files,
 	const struct table *table, struct equivalents *eq)
 {
-	const struct selection sel = { .rule_glob = o->rule };
+	const struct selection sel = { .rule_glob = o->rule, .quick = o->quick };
 	const char *note = NULL, *role = unknown_role(table);
 	char error[256];
 	FILE *out;

@@ -52,6 +52,7 @@ static const struct {
 	{ "deathsig", SBX_STEP_DEATHSIG },
 	{ "keyring", SBX_STEP_KEYRING },
 	{ "groups", SBX_STEP_GROUPS },
+	{ "separator", SBX_STEP_SEPARATOR },
 };
 
 struct maker {

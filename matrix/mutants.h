@@ -16,7 +16,7 @@ struct mutants {
 };
 
 /* All mutants of the plan that prepare() has made for this cell in this scene; those of the
- * filter's rows in the cells of the generic agent only. */
+ * filter's rows in the cells of the generic agent only: it is the same program everywhere. */
 void mutants_make(struct mutants *ret, const struct sbx_plan *plan, const struct scene *s,
 	const struct cell *c);
 void mutants_done(struct mutants *m);

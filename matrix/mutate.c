@@ -39,10 +39,29 @@ static void add_trial(struct mutation *m, const struct cell *c, const struct mut
 		(struct cell_result){ .cell = *c, .variant = x ? &x->variant : NULL };
 }
 
+/* The steps between fork and exec know neither policy nor agent, and some show only where the
+ * runner itself is staged. */
+static bool has_stages(const struct mutation *m, const struct cell *c)
+{
+	for (size_t i = 0; i < m->table->n_rules; i++)
+		if (act_is_staged(m->table->rules[i].op) &&
+			table_runs(m->table, &m->table->rules[i], c))
+			return true;
+	return false;
+}
+
+static bool wanted(const struct mutation *m, const struct mutant *x, bool stages)
+{
+	if (x->variant.skip_steps && !stages)
+		return false;
+	return m->mutant_glob == NULL || fnmatch(m->mutant_glob, x->name, 0) == 0;
+}
+
 static int add_cell(struct mutation *m, const struct cell *c, const struct scene *s,
 	const char *bwrap, struct sbx_error *e)
 {
 	struct mutants *set = &m->sets[m->n_sets];
+	const bool stages = has_stages(m, c);
 	struct prepared p;
 	int r = prepare(&p, c, s, bwrap, NULL, e);
 
@@ -54,8 +73,7 @@ static int add_cell(struct mutation *m, const struct cell *c, const struct scene
 	/* The cell itself first: a mutant of one that does not hold proves nothing. */
 	add_trial(m, c, NULL);
 	for (size_t i = 0; i < set->n; i++)
-		if (m->mutant_glob == NULL ||
-			fnmatch(m->mutant_glob, set->v[i].name, 0) == 0)
+		if (wanted(m, &set->v[i], stages))
 			add_trial(m, c, &set->v[i]);
 	return 0;
 }

@@ -32,7 +32,8 @@ enum {
 	KEY_EQUIVALENT,
 	KEY_PROBE_DIR,
 	KEY_TIMEOUT,
-	KEY_NO_SANDBOX
+	KEY_NO_SANDBOX,
+	KEY_QUICK
 };
 
 /* clang-format off: a table, one thing a line */
@@ -64,6 +65,8 @@ static const struct option_row rows[] = {
 	{ "timeout", KEY_TIMEOUT, "SEC", "for one cell (default 30)" },
 	{ "no-sandbox", KEY_NO_SANDBOX, NULL,
 		"run the cells without a sandbox; must fail: it can say no" },
+	{ "quick", KEY_QUICK, NULL,
+		"leave out the staged scenarios: they need starts of their own" },
 	{ "quiet", 'q', NULL, "no progress on standard error" },
 	{ "help", 'h', NULL, "print this and exit" },
 	{ "version", 'V', NULL, "print the version and exit" },
@@ -214,6 +217,9 @@ static int take(struct options *o, struct condition *w, int key, char *arg, char
 		return number(&o->timeout_s, "timeout", arg, 3600, error);
 	case KEY_NO_SANDBOX:
 		o->no_sandbox = true;
+		return 0;
+	case KEY_QUICK:
+		o->quick = true;
 		return 0;
 	case 'q':
 		o->quiet = true;

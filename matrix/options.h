@@ -23,7 +23,7 @@ struct options {
 	int jobs;
 	int timeout_s;
 	bool mutate; /* the command */
-	bool list, no_sandbox, quiet, help, version;
+	bool list, no_sandbox, quick, quiet, help, version;
 };
 
 /* Returns 0, or -1 with a message in error (256 bytes). argv's strings are borrowed. */

@@ -54,6 +54,9 @@ void report_summarise(const struct report *r, struct summary *ret)
 		 s.cells_passed == s.cells)
 		s.sentence =
 			"WITHOUT A SANDBOX NOTHING DEVIATES: what was selected proves nothing.";
+	else if (s.status == EXIT_HOLDS && r->options->select.quick)
+		s.sentence =
+			"What was looked at holds; the staged scenarios were not looked at.";
 	else if (s.status == EXIT_HOLDS &&
 		 (s.cells < cell_count() || r->options->select.rule_glob))
 		s.sentence =

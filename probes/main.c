@@ -13,7 +13,7 @@
 static const struct probe_op *const families[] = { probe_fs_write, probe_fs_read,
 	probe_proc, probe_net, probe_ipc, probe_sys, probe_self, probe_place, probe_run,
 	probe_fs_ways, probe_leave, probe_mounts, probe_surface, probe_peer,
-	probe_works };
+	probe_works, probe_stage };
 
 static char input[524288];
 static char output[65536];
@@ -231,6 +231,12 @@ int main(int argc, char **argv)
 			pause();
 	}
 	look_at_signals();
+	if (argc > 1) {
+		int status = probe_mode(argc, argv);
+
+		if (status >= 0)
+			return status;
+	}
 	sigaction(SIGSEGV, &sa, NULL);
 	sigaction(SIGBUS, &sa, NULL);
 	sigaction(SIGSYS, &sa, NULL);

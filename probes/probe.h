@@ -50,7 +50,7 @@ struct probe_op {
 extern const struct probe_op probe_fs_write[], probe_fs_read[], probe_proc[], probe_net[],
 	probe_ipc[], probe_sys[], probe_self[], probe_place[], probe_run[],
 	probe_fs_ways[], probe_leave[], probe_mounts[], probe_surface[], probe_peer[],
-	probe_works[];
+	probe_works[], probe_stage[];
 
 /* Results. probe_sys() takes what a system call returned: < 0 means errno counts. */
 void probe_sysresult(struct probe_result *r, long ret);
@@ -78,6 +78,10 @@ long probe_slurp(const char *path, char *buf, size_t max);
 
 /* Signals were ignored or blocked at the start, before the probe set its own (main.c). */
 extern bool probe_signals_inherited;
+
+/* Ways of being started other than with acts on stdin (stage.c). Returns the exit status, or
+ * -1 to go on and read acts. */
+int probe_mode(int argc, char **argv);
 
 /* Isolation (child.c). Runs op with a deadline and fills r. */
 void probe_deadline_init(void);

@@ -107,6 +107,17 @@ def test_kill_at_any_moment():
         assert after["files"] == before["files"], delay
 
 
+def test_kill_in_the_middle_of_a_scenario():
+    """Their processes, files and mount namespaces go as well."""
+    for delay in (0.15, 0.2, 0.3, 0.45, 0.7, 1.1):
+        before = state()
+        proc = start("--rule", "stage.*")
+        time.sleep(delay)
+        proc.kill()
+        proc.communicate()
+        assert settle(before) == before, (delay, processes())
+
+
 def test_kill_of_the_whole_group():
     """As a shell's Ctrl-\\ or timeout(1) do it: the guardian is in a group of its own."""
     before = state()

@@ -1,6 +1,7 @@
 #include "acts.h"
 #include "oracle/expect.h"
 #include "roles.h"
+#include "stage.h"
 #include "t.h"
 
 #include <ctype.h>
@@ -159,6 +160,17 @@ static void roles_of_the_table_exist_and_none_is_idle(void **state)
 	for (size_t i = 0; i < t.n_rules; i++)
 		if (!role_exists(t.rules[i].role))
 			fail_msg("%s: no role %s", t.rules[i].id, t.rules[i].role);
+		else if (act_is_staged(t.rules[i].op) && !stage_exists(t.rules[i].role))
+			fail_msg("%s: no scenario %s", t.rules[i].id, t.rules[i].role);
+	for (size_t k = 0; stage_name(k); k++) {
+		bool used = false;
+
+		for (size_t i = 0; i < t.n_rules; i++)
+			used |= act_is_staged(t.rules[i].op) &&
+				strcmp(t.rules[i].role, stage_name(k)) == 0;
+		if (!used)
+			fail_msg("no rule plays %s", stage_name(k));
+	}
 	for (size_t k = 0; role_name(k); k++) {
 		bool used = false;
 

@@ -114,6 +114,21 @@ static void without_a_report_nothing_has_run(void **state)
 	assert_int_equal(x.code, 0);
 }
 
+static void who_ignores_sigchld_gets_the_status_too(void **state)
+{
+	struct world *w = *state;
+	struct sbx_exit x;
+
+	write_fake(w,
+		"fd=$(tr '\\0' '\\n' </proc/self/fd/$2 | sed -n '/--json-status-fd/{n;p}')\n"
+		"eval \"echo '{ \\\"exit-code\\\": 7 }' >&$fd\"\nexit 0");
+	signal(SIGCHLD, SIG_IGN);
+	free(output_of(w, 0, &x));
+	signal(SIGCHLD, SIG_DFL);
+	assert_int_equal(x.how, SBX_HOW_EXITED);
+	assert_int_equal(x.code, 7);
+}
+
 static void a_killed_monitor_is_told(void **state)
 {
 	struct world *w = *state;
@@ -208,6 +223,19 @@ static void only_declared_descriptors_are_passed(void **state)
 	close(leak);
 }
 
+static void the_commands_words_are_no_options(void **state)
+{
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *with = NULL, *without = NULL;
+	struct sbx_exit x;
+
+	write_fake(w, "echo $3 $4");
+	with = output_of(w, 0, &x);
+	assert_string_equal(with, "-- /bin/true\n");
+	without = output_of(w, SBX_STEP_SEPARATOR, &x);
+	assert_string_equal(without, "/bin/true\n");
+}
+
 static void the_session_is_its_own(void **state)
 {
 	struct world *w = *state;
@@ -278,12 +306,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(exit_code_comes_from_the_report),
 		WORLD_TEST(without_a_report_nothing_has_run),
+		WORLD_TEST(who_ignores_sigchld_gets_the_status_too),
 		WORLD_TEST(a_killed_monitor_is_told),
 		WORLD_TEST(the_deadline_kills),
 		WORLD_TEST(a_missing_program_is_an_error_not_an_exit),
 		WORLD_TEST(setuid_and_root_are_refused),
 		WORLD_TEST(only_the_plans_environment_is_passed),
 		WORLD_TEST(only_declared_descriptors_are_passed),
+		WORLD_TEST(the_commands_words_are_no_options),
 		WORLD_TEST(the_session_is_its_own),
 		WORLD_TEST(signals_are_as_in_a_fresh_process),
 		WORLD_TEST(no_core_is_written),

@@ -51,9 +51,40 @@ static void row(void **state)
 	assert_non_null(s.sentence);
 }
 
+/* Two rules of the table; one of them is staged. */
+static void without_the_staged_ones_it_does_not_hold_plainly(void **state)
+{
+	struct rule both[] = { rule,
+		{ .id = (char *)"b", .op = (char *)"stage", .role = (char *)"r" } };
+	struct table t = { .rules = both, .n_rules = 2 };
+	struct result result = { .rule = &both[0], .verdict = VERDICT_MATCH };
+	struct cell_result cell = { .cell = cell_at(0, UID_USER),
+		.v = &result,
+		.n = 1,
+		.done = true,
+		.count = { [VERDICT_MATCH] = 1 } };
+	struct run run = { .cells = &cell, .n = 1 };
+	struct run_options o = { .table = &t, .select = { .quick = true } };
+	struct report report = { .run = &run, .options = &o };
+	struct summary s;
+
+	(void)state;
+	report_summarise(&report, &s);
+	assert_int_equal(s.status, EXIT_HOLDS);
+	assert_int_equal(s.declared, 1);
+	assert_non_null(strstr(s.sentence, "staged scenarios were not looked at"));
+	o.select.quick = false;
+	report_summarise(&report, &s);
+	assert_int_equal(s.status, EXIT_UNVERIFIED);
+}
+
 T_ROWS(summary, rows, row)
 
 int main(void)
 {
-	return summary();
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_the_staged_ones_it_does_not_hold_plainly),
+	};
+
+	return summary() + cmocka_run_group_tests(tests, NULL, NULL);
 }
