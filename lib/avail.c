@@ -209,6 +209,14 @@ static int explain(const struct sbx_exit *x, const char *said, const struct sbx_
 			"module)");
 		return -EIO;
 	}
+	if (x->how == SBX_HOW_NOT_EXECUTED) {
+		sbx_error_set(e, SBX_E_NOTHING_RAN, x->code,
+			"the sandbox can be made, but /bin/sh cannot be executed inside: %s",
+			strerror(x->code));
+		sbx_error_remedy(
+			e, "check that /usr holds a whole system: ls -l /bin/sh");
+		return -EIO;
+	}
 	if (x->how == SBX_HOW_EXITED || x->code == 0) {
 		sbx_error_set(e, SBX_E_NOTHING_RAN, EIO,
 			"%s reported success, but the command inside did not run",

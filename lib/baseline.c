@@ -19,6 +19,8 @@ const struct baseline_flag baseline_flags[] = {
 	{ "--new-session", NULL,
 		"no controlling terminal: no typing into the user's shell" },
 	{ "--die-with-parent", NULL, "nothing outlives the runner" },
+	{ "--as-pid-1", NULL,
+		"our own pid 1: bwrap's can be read, traced and made to lie by its user" },
 	{ "--hostname", "sbx", "the host's name stays outside" },
 };
 

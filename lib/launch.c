@@ -1,6 +1,7 @@
 #include "launch.h"
 
 #include "filter.h"
+#include "init.h"
 #include "resources.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -29,8 +31,7 @@ struct child {
 	char *const *argv;
 	char *const *envp;
 	const struct sbx_resources *res;
-	int args_fd;
-	int status_fd;
+	const int *fds; /* further ones to inherit, ended by -1 */
 	pid_t parent;
 	const sigset_t *mask; /* the caller's, for the mutant that keeps it */
 	int *failed; /* the child's -errno; the memory is shared until the exec */
@@ -88,9 +89,9 @@ static int close_others(const struct child *c)
 		return -errno;
 	for (size_t i = 0; r == 0 && i < c->res->n; i++)
 		r = inherit(c->res->fds[i]);
-	if (r == 0)
-		r = inherit(c->args_fd);
-	return r ? r : inherit(c->status_fd);
+	for (const int *fd = c->fds; r == 0 && *fd >= 0; fd++)
+		r = inherit(*fd);
+	return r;
 }
 
 static int harden(const struct child *c)
@@ -161,8 +162,7 @@ static pid_t clone_child(struct child *c)
 	return pid;
 }
 
-static int fork_child(
-	struct sbx_launch *l, struct child *c, int status_rd, struct sbx_error *e)
+static int fork_child(struct sbx_launch *l, struct child *c, struct sbx_error *e)
 {
 	int r = 0;
 
@@ -184,69 +184,118 @@ static int fork_child(
 		waitpid(l->pid, NULL, 0);
 		return sbx_error_set(e, SBX_E_SYSTEM, r, "pidfd_open: %s", strerror(r));
 	}
-	l->status_fd = status_rd;
 	return 0;
 }
 
-static char **command_line(const char *bwrap, int args_fd, char *const cmd[],
-	unsigned skip_steps, char *fd_text)
-{
-	size_t n = 0, k = 0;
-	char **argv;
+/* The pipes between the runner, bwrap and pid 1; [0] to read, [1] to write. */
+struct wires {
+	int status[2]; /* bwrap's report */
+	int said[2]; /* pid 1's */
+	int control[2]; /* to pid 1; a socket, for MSG_NOSIGNAL */
+};
 
-	while (cmd[n])
-		n++;
-	argv = sbx_xcalloc(n + 5, sizeof(*argv));
-	sprintf(fd_text, "%d", args_fd);
-	argv[k++] = (char *)bwrap;
-	argv[k++] = (char *)"--args";
-	argv[k++] = fd_text;
-	if (!(skip_steps & SBX_STEP_SEPARATOR))
-		argv[k++] = (char *)"--";
-	for (size_t i = 0; i < n; i++)
-		argv[k++] = cmd[i];
-	return argv;
+static void close_wires(struct wires *w)
+{
+	for (int i = 0; i < 2; i++) {
+		sbx_close_fd(&w->status[i]);
+		sbx_close_fd(&w->said[i]);
+		sbx_close_fd(&w->control[i]);
+	}
+}
+
+static int open_control(int ret[2])
+{
+	int r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret) < 0)
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		r = sbx_fd_high(ret[i]);
+		ret[i] = r < 0 ? -1 : r;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int open_wires(struct wires *w, struct sbx_error *e)
+{
+	int r = sbx_pipe(w->status);
+
+	if (r == 0)
+		r = sbx_pipe(w->said);
+	if (r == 0)
+		r = open_control(w->control);
+	if (r == 0 && (fcntl(w->status[0], F_SETFL, O_NONBLOCK) < 0 ||
+			      fcntl(w->said[0], F_SETFL, O_NONBLOCK) < 0))
+		r = -errno;
+	return r < 0 ? sbx_error_set(e, SBX_E_SYSTEM, -r, "pipe: %s", strerror(-r)) : 0;
+}
+
+static void command_line(struct sbx_strv *argv, const char *bwrap, int args_fd,
+	int image_fd, const struct wires *w, char *const cmd[], unsigned skip)
+{
+	sbx_strv_add(argv, bwrap);
+	sbx_strv_add(argv, "--args");
+	sbx_strv_addf(argv, "%d", args_fd);
+	if (!(skip & SBX_STEP_SEPARATOR))
+		sbx_strv_add(argv, "--");
+	if (!(skip & SBX_STEP_INIT))
+		sbx_init_words(argv, image_fd, w->control[0], w->said[1],
+			skip / SBX_STEP_INIT_HIDE);
+	for (; *cmd; cmd++)
+		sbx_strv_add(argv, *cmd);
+}
+
+static int start_wired(struct sbx_launch *l, struct sbx_argv *a,
+	const struct sbx_resources *res, const struct sbx_host *h, char *const cmd[],
+	const struct sbx_launch_opts *opts, const struct wires *w, struct sbx_error *e)
+{
+	SBX_CLEANUP_FD int args_fd = -1, image_fd = sbx_init_memfd();
+	SBX_CLEANUP_FREE char *packed = NULL;
+	struct sbx_strv argv = { 0 };
+	size_t len;
+	int r;
+
+	sbx_strv_add(&a->args, "--json-status-fd");
+	sbx_strv_addf(&a->args, "%d", w->status[1]);
+	packed = sbx_argv_pack(a, &len);
+	args_fd = sbx_memfd("sbx-args", packed, len);
+	if (args_fd < 0 || image_fd < 0) {
+		r = args_fd < 0 ? -args_fd : -image_fd;
+		return sbx_error_set(e, SBX_E_SYSTEM, r, "memfd: %s", strerror(r));
+	}
+	command_line(&argv, h->bwrap.path, args_fd, image_fd, w, cmd, opts->skip_steps);
+	r = fork_child(l,
+		&(struct child){
+			.opts = opts,
+			.bwrap = h->bwrap.path,
+			.argv = argv.v,
+			.envp = opts->skip_steps & SBX_STEP_ENV ? h->environ.v : a->env.v,
+			.res = res,
+			.fds = (const int[]){ args_fd, image_fd, w->status[1], w->said[1],
+				w->control[0], -1 },
+		},
+		e);
+	sbx_strv_done(&argv);
+	return r;
 }
 
 static int start_rendered(struct sbx_launch *l, struct sbx_argv *a,
 	const struct sbx_resources *res, const struct sbx_host *h, char *const cmd[],
 	const struct sbx_launch_opts *opts, struct sbx_error *e)
 {
-	SBX_CLEANUP_FD int args_fd = -1, status_rd = -1, status_wr = -1;
-	SBX_CLEANUP_FREE char *packed = NULL;
-	SBX_CLEANUP_FREE char **argv = NULL;
-	char fd_text[16];
-	size_t len;
-	int p[2], r;
+	struct wires w = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	int r = open_wires(&w, e);
 
-	r = sbx_pipe(p);
-	if (r < 0)
-		return sbx_error_set(e, SBX_E_SYSTEM, -r, "pipe: %s", strerror(-r));
-	status_rd = p[0];
-	status_wr = p[1];
-	if (fcntl(status_rd, F_SETFL, O_NONBLOCK) < 0)
-		return sbx_error_set(e, SBX_E_SYSTEM, errno, "fcntl: %m");
-	sbx_strv_add(&a->args, "--json-status-fd");
-	sbx_strv_addf(&a->args, "%d", status_wr);
-	packed = sbx_argv_pack(a, &len);
-	args_fd = sbx_memfd("sbx-args", packed, len);
-	if (args_fd < 0)
-		return sbx_error_set(
-			e, SBX_E_SYSTEM, -args_fd, "memfd: %s", strerror(-args_fd));
-	argv = command_line(h->bwrap.path, args_fd, cmd, opts->skip_steps, fd_text);
-	r = fork_child(l,
-		&(struct child){
-			.opts = opts,
-			.bwrap = h->bwrap.path,
-			.argv = argv,
-			.envp = opts->skip_steps & SBX_STEP_ENV ? h->environ.v : a->env.v,
-			.res = res,
-			.args_fd = args_fd,
-			.status_fd = status_wr,
-		},
-		status_rd, e);
 	if (r == 0)
-		status_rd = -1; /* the launch owns it now */
+		r = start_wired(l, a, res, h, cmd, opts, &w, e);
+	if (r == 0) {
+		l->status_fd = SBX_TAKE_FD(w.status[0]);
+		l->init_fd = SBX_TAKE_FD(w.said[0]);
+		l->control_fd = SBX_TAKE_FD(w.control[1]);
+	}
+	close_wires(&w);
 	return r;
 }
 
@@ -277,9 +326,7 @@ int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *plan,
 	const struct sbx_host *h, char *const cmd[], const struct sbx_launch_opts *opts,
 	struct sbx_error *e)
 {
-	struct sbx_launch l = {
-		.pidfd = -1, .status_fd = -1, .child_pidfd = -1, .exit_code = -1
-	};
+	struct sbx_launch l = SBX_LAUNCH_NONE;
 	struct sbx_resources res = { 0 };
 	struct sbx_argv a = { 0 };
 	int r = check_allowed(h, opts, e);
@@ -302,9 +349,10 @@ int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *plan,
 
 /* ---- following it ---- */
 
-static long long report_number(const struct sbx_launch *l, const char *key)
+/* The number after key. -1: it is not there, or not to its end. */
+static long long number_after(const char *text, const char *key)
 {
-	const char *p = strstr(l->report, key);
+	const char *p = strstr(text, key);
 	char *end;
 	long long v;
 
@@ -326,7 +374,7 @@ static bool monitor_running(const struct sbx_launch *l)
 
 static void find_child(struct sbx_launch *l)
 {
-	long long pid = report_number(l, "\"child-pid\":");
+	long long pid = number_after(l->report, "\"child-pid\":");
 
 	if (l->child || pid <= 0)
 		return;
@@ -339,29 +387,42 @@ static void find_child(struct sbx_launch *l)
 	}
 }
 
-void sbx_launch_pump(struct sbx_launch *l)
+/* Keeps the first max - 1 bytes as a string; the rest is read and forgotten. */
+static void drain(int *fd, char *buf, size_t max, size_t *len)
 {
-	while (l->status_fd >= 0) {
-		size_t room = sizeof(l->report) - 1 - l->report_len;
+	while (*fd >= 0) {
+		size_t room = max - 1 - *len;
 		char spill[256];
-		ssize_t n = read(l->status_fd, room ? l->report + l->report_len : spill,
-			room ? room : sizeof(spill));
+		ssize_t n =
+			read(*fd, room ? buf + *len : spill, room ? room : sizeof(spill));
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n <= 0) {
-			close(l->status_fd);
-			l->status_fd = -1;
+			close(*fd);
+			*fd = -1;
 		} else if (room) {
-			l->report_len += (size_t)n;
-			l->report[l->report_len] = '\0';
+			*len += (size_t)n;
+			buf[*len] = '\0';
 		}
 	}
+}
+
+void sbx_launch_pump(struct sbx_launch *l)
+{
+	drain(&l->status_fd, l->report, sizeof(l->report), &l->report_len);
+	drain(&l->init_fd, l->said, sizeof(l->said), &l->said_len);
 	find_child(l);
-	if (l->exit_code < 0)
-		l->exit_code = (int)report_number(l, "\"exit-code\":");
+}
+
+int sbx_launch_signal(struct sbx_launch *l, int sig)
+{
+	unsigned char byte = (unsigned char)sig;
+
+	/* A pid 1 that is gone must not end the runner by SIGPIPE. */
+	return send(l->control_fd, &byte, 1, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
 /* The namespace's first process takes all others with it; the monitor alone may not. */
@@ -407,13 +468,14 @@ static bool follow(struct sbx_launch *l, int timeout_ms)
 	long long deadline = sbx_now_ms() + timeout_ms;
 
 	for (;;) {
-		struct pollfd p[2] = { { .fd = l->pidfd, .events = POLLIN },
-			{ .fd = l->status_fd, .events = POLLIN } };
+		struct pollfd p[3] = { { .fd = l->pidfd, .events = POLLIN },
+			{ .fd = l->status_fd, .events = POLLIN },
+			{ .fd = l->init_fd, .events = POLLIN } };
 		long long left = timeout_ms < 0 ? -1 : deadline - sbx_now_ms();
 
 		if (timeout_ms >= 0 && left <= 0)
 			return false;
-		if (poll(p, 2, (int)left) < 0 && errno != EINTR)
+		if (poll(p, 3, (int)left) < 0 && errno != EINTR)
 			return false;
 		sbx_launch_pump(l);
 		if (p[0].revents)
@@ -431,6 +493,33 @@ static bool reap_survivors(struct sbx_launch *l)
 	return true;
 }
 
+/* Pid 1's word, which nothing inside can forge; bwrap's own status is not asked. */
+static void read_exit(
+	struct sbx_launch *l, int status, bool timed_out, struct sbx_exit *x)
+{
+	long long code = number_after(l->said, "exit "),
+		  sig = number_after(l->said, "signal "),
+		  err = number_after(l->said, "noexec ");
+
+	x->landlock = (int)number_after(l->said, "ready ");
+	if (timed_out) {
+		x->how = SBX_HOW_TIMEOUT;
+	} else if (err >= 0) {
+		x->how = SBX_HOW_NOT_EXECUTED;
+		x->code = (int)err;
+		x->landlock = -1;
+	} else if (code >= 0 || sig >= 0) {
+		x->how = SBX_HOW_EXITED;
+		x->code = code >= 0 ? (int)code : 128 + (int)sig;
+	} else if (WIFSIGNALED(status)) {
+		x->how = SBX_HOW_KILLED;
+		x->code = WTERMSIG(status);
+	} else {
+		x->how = SBX_HOW_NOT_STARTED;
+		x->code = WEXITSTATUS(status);
+	}
+}
+
 int sbx_launch_wait(struct sbx_launch *l, int timeout_ms, struct sbx_exit *ret)
 {
 	bool timed_out = !follow(l, timeout_ms);
@@ -446,18 +535,7 @@ int sbx_launch_wait(struct sbx_launch *l, int timeout_ms, struct sbx_exit *ret)
 	l->pid = 0;
 	sbx_launch_pump(l);
 	x.survivors = reap_survivors(l);
-	if (timed_out) {
-		x.how = SBX_HOW_TIMEOUT;
-	} else if (WIFSIGNALED(status)) {
-		x.how = SBX_HOW_KILLED;
-		x.code = WTERMSIG(status);
-	} else if (l->exit_code >= 0) {
-		x.how = SBX_HOW_EXITED;
-		x.code = l->exit_code;
-	} else {
-		x.how = SBX_HOW_NOT_STARTED;
-		x.code = WEXITSTATUS(status);
-	}
+	read_exit(l, status, timed_out, &x);
 	*ret = x;
 	return 0;
 }
@@ -472,6 +550,8 @@ void sbx_launch_done(struct sbx_launch *l)
 	}
 	sbx_close_fd(&l->pidfd);
 	sbx_close_fd(&l->status_fd);
+	sbx_close_fd(&l->init_fd);
+	sbx_close_fd(&l->control_fd);
 	sbx_close_fd(&l->child_pidfd);
-	*l = (struct sbx_launch){ .pidfd = -1, .status_fd = -1, .child_pidfd = -1 };
+	*l = SBX_LAUNCH_NONE;
 }

@@ -26,7 +26,13 @@ enum sbx_step {
 	SBX_STEP_KEYRING = 1 << 7, /* a session keyring of its own */
 	SBX_STEP_GROUPS = 1 << 8, /* no supplementary groups, where permitted */
 	SBX_STEP_SEPARATOR = 1 << 9, /* `--`: the command's words are no options */
-	SBX_STEP_ALL = (1 << 10) - 1,
+	/* What pid 1 does (init/init.c): */
+	SBX_STEP_INIT_HIDE = 1 << 10, /* it can be neither read nor traced */
+	SBX_STEP_INIT_SCOPE =
+		1 << 11, /* no abstract socket and no signal leaves a landlock domain */
+	SBX_STEP_INIT_LEASH = 1 << 12, /* it ends all when the runner is gone */
+	SBX_STEP_INIT = 1 << 13, /* it is there at all */
+	SBX_STEP_ALL = (1 << 14) - 1,
 };
 
 struct sbx_launch_opts {
@@ -43,16 +49,27 @@ struct sbx_launch {
 	pid_t pid; /* the bwrap monitor */
 	int pidfd; /* readable when it has ended */
 	int status_fd; /* bwrap's --json-status-fd; -1 after its end */
+	int init_fd; /* what pid 1 says (init/init.c); -1 after its end */
+	int control_fd; /* the way to pid 1; its closing ends everything inside */
 	pid_t child; /* the sandbox's pid 1, in the caller's numbers; 0: not known yet */
 	int child_pidfd; /* -1: not known, or gone before it could be opened */
-	int exit_code; /* as bwrap reported it; -1: none, the command was not executed */
 	char report[1024]; /* bytes of status_fd */
 	size_t report_len;
+	char said[256]; /* bytes of init_fd */
+	size_t said_len;
 };
+
+#define SBX_LAUNCH_NONE                    \
+	((struct sbx_launch){ .pidfd = -1, \
+		.status_fd = -1,           \
+		.init_fd = -1,             \
+		.control_fd = -1,          \
+		.child_pidfd = -1 })
 
 enum sbx_how {
 	SBX_HOW_EXITED, /* the command ran; code is its status, 128+n for a signal */
 	SBX_HOW_NOT_STARTED, /* bwrap ended without executing it */
+	SBX_HOW_NOT_EXECUTED, /* the sandbox was there, but not the command; code: errno */
 	SBX_HOW_KILLED, /* the monitor was killed by a signal */
 	SBX_HOW_TIMEOUT, /* the deadline passed; everything was killed */
 };
@@ -60,6 +77,7 @@ enum sbx_how {
 struct sbx_exit {
 	enum sbx_how how;
 	int code; /* for EXITED: of the command; else of the monitor, or its signal */
+	int landlock; /* ABI of the domain it was held by; 0: none; -1: it was not executed */
 	bool survivors; /* processes outlived the monitor by the grace time and were killed */
 };
 
@@ -72,7 +90,10 @@ SBX_PUBLIC int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *p
 	const struct sbx_host *h, char *const cmd[], const struct sbx_launch_opts *opts,
 	struct sbx_error *e);
 
-/* Reads what status_fd holds, without blocking. */
+/* Sends the command a signal. Returns 0, or -errno when pid 1 is gone. */
+SBX_PUBLIC int sbx_launch_signal(struct sbx_launch *l, int sig);
+
+/* Reads what status_fd and init_fd hold, without blocking. */
 SBX_PUBLIC void sbx_launch_pump(struct sbx_launch *l);
 
 /* Kills everything in the sandbox. */

@@ -186,9 +186,10 @@ int sbx_pipe(int ret[2])
 	return 0;
 }
 
-int sbx_memfd(const char *name, const void *buf, size_t len)
+/* Takes fd. */
+static int fill_and_seal(int take_fd, const void *buf, size_t len)
 {
-	SBX_CLEANUP_FD int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	SBX_CLEANUP_FD int fd = take_fd;
 	int r;
 
 	if (fd < 0)
@@ -205,6 +206,22 @@ int sbx_memfd(const char *name, const void *buf, size_t len)
 		    F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
 		return -errno;
 	return SBX_TAKE_FD(fd);
+}
+
+int sbx_memfd(const char *name, const void *buf, size_t len)
+{
+	return fill_and_seal(
+		memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), buf, len);
+}
+
+int sbx_memfd_program(const char *name, const void *buf, size_t len)
+{
+	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create(name, flags | 0x10 /* MFD_EXEC */);
+
+	if (fd < 0 && errno == EINVAL) /* older than 6.3: all of them may be executed */
+		fd = memfd_create(name, flags);
+	return fill_and_seal(fd, buf, len);
 }
 
 long long sbx_now_ms(void)

@@ -84,5 +84,8 @@ SBX_PUBLIC int sbx_pipe(int ret[2]);
 /* A close-on-exec, sealed memory file holding buf, its offset at 0. Returns fd or -errno. */
 SBX_PUBLIC int sbx_memfd(const char *name, const void *buf, size_t len);
 
+/* The same for a program: it may be executed, whatever vm.memfd_noexec says by default. */
+SBX_PUBLIC int sbx_memfd_program(const char *name, const void *buf, size_t len);
+
 /* CLOCK_MONOTONIC in milliseconds. */
 SBX_PUBLIC long long sbx_now_ms(void);

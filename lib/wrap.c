@@ -1,6 +1,9 @@
 /* sbx_wrap(): the one-call form. Declared in launch.h. */
+#include "init.h"
 #include "launch.h"
 #include "resources.h"
+
+#include <string.h>
 
 static void take_fds(struct sbx_wrapped *w, struct sbx_resources *res)
 {
@@ -15,8 +18,13 @@ static int wrap_plan(struct sbx_wrapped *w, char *const cmd[],
 {
 	struct sbx_resources res = { 0 };
 	struct sbx_argv a = { 0 };
-	int r = sbx_resources_open(&res, plan, h, false, NULL, e);
+	SBX_CLEANUP_FD int image = sbx_init_memfd();
+	int r;
 
+	if (image < 0)
+		return sbx_error_set(
+			e, SBX_E_SYSTEM, -image, "memfd: %s", strerror(-image));
+	r = sbx_resources_open(&res, plan, h, false, NULL, e);
 	if (r < 0)
 		return r;
 	r = sbx_argv_render(&a, plan, res.fds, e);
@@ -25,11 +33,14 @@ static int wrap_plan(struct sbx_wrapped *w, char *const cmd[],
 		for (size_t i = 0; i < a.args.n; i++)
 			sbx_strv_add(&w->argv, a.args.v[i]);
 		sbx_strv_add(&w->argv, "--");
+		sbx_init_words(&w->argv, image, -1, -1, 0);
 		for (size_t i = 0; cmd[i]; i++)
 			sbx_strv_add(&w->argv, cmd[i]);
 		w->env = a.env;
 		a.env = (struct sbx_strv){ 0 };
 		take_fds(w, &res);
+		w->fds = sbx_xrealloc(w->fds, w->n_fds + 1, sizeof(int));
+		w->fds[w->n_fds++] = SBX_TAKE_FD(image);
 	}
 	sbx_argv_done(&a);
 	sbx_resources_done(&res);

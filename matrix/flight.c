@@ -29,7 +29,7 @@ static void reset(struct flight *f)
 		.ops = -1,
 		.out = -1,
 		.err = -1,
-		.launch = { .pidfd = -1, .status_fd = -1, .child_pidfd = -1 } };
+		.launch = SBX_LAUNCH_NONE };
 	f->output[0] = '\0';
 }
 
@@ -277,6 +277,9 @@ static void describe(struct flight *f, const struct sbx_exit *x)
 		text = sbx_xstrdup("the cell did not end in time and was killed");
 	else if (x->how == SBX_HOW_KILLED)
 		text = sbx_xasprintf("bwrap was killed by signal %d", x->code);
+	else if (x->how == SBX_HOW_NOT_EXECUTED)
+		text = sbx_xasprintf(
+			"the probe cannot be executed inside: %s", strerror(x->code));
 	else if (x->how == SBX_HOW_EXITED)
 		text = sbx_xasprintf("the probe ended with status %d", x->code);
 	else

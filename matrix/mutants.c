@@ -25,7 +25,6 @@ static const struct {
 	{ SBX_OP_OPTION, "4242", "--gid" },
 	{ SBX_OP_FLAG, NULL, "--share-net" },
 	{ SBX_OP_FLAG, NULL, "--unshare-net" },
-	{ SBX_OP_FLAG, NULL, "--as-pid-1" },
 	{ SBX_OP_CHDIR, NULL, "/tmp" },
 	{ SBX_OP_TMPFS, NULL, "~/projects/app" },
 	{ SBX_OP_SYMLINK, "/usr/bin/false", "~/.local/bin/git" },
@@ -53,6 +52,10 @@ static const struct {
 	{ "keyring", SBX_STEP_KEYRING },
 	{ "groups", SBX_STEP_GROUPS },
 	{ "separator", SBX_STEP_SEPARATOR },
+	{ "init", SBX_STEP_INIT },
+	{ "init-hide", SBX_STEP_INIT_HIDE },
+	{ "init-scope", SBX_STEP_INIT_SCOPE },
+	{ "init-leash", SBX_STEP_INIT_LEASH },
 };
 
 struct maker {

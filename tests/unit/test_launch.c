@@ -93,13 +93,12 @@ static void exit_code_comes_from_the_report(void **state)
 	struct world *w = *state;
 	struct sbx_exit x;
 
-	/* The options are in a memory file; the fake finds the report's descriptor there. */
-	write_fake(w,
-		"fd=$(tr '\\0' '\\n' </proc/self/fd/$2 | sed -n '/--json-status-fd/{n;p}')\n"
-		"eval \"echo '{ \\\"exit-code\\\": 7 }' >&$fd\"\nexit 0");
+	/* The seventh word is the descriptor that pid 1 reports to. */
+	write_fake(w, "eval \"printf 'ready 3\\\\nexit 7\\\\n' >&$7\"\nexit 0");
 	free(output_of(w, 0, &x));
 	assert_int_equal(x.how, SBX_HOW_EXITED);
 	assert_int_equal(x.code, 7);
+	assert_int_equal(x.landlock, 3);
 	assert_false(x.survivors);
 }
 

@@ -1,4 +1,5 @@
 /* sbx_wrap() on this machine: a command line that another launcher can run as it is. */
+#include "init.h"
 #include "t.h"
 
 #include <fcntl.h>
@@ -33,9 +34,13 @@ static void the_command_stands_after_the_dashes(void **state)
 	assert_int_equal(sbx_wrap(&w, cmd, &p, &o, &e), 0);
 	dashes = index_of(&w.argv, "--");
 	assert_string_equal(w.argv.v[0], "/opt/bwrap");
-	assert_int_equal(dashes, w.argv.n - 3);
-	assert_string_equal(w.argv.v[dashes + 1], "--bind");
-	assert_string_equal(w.argv.v[dashes + 2], "x y");
+	/* pid 1, without the channels that only a runner of ours has, and the command */
+	assert_int_equal(dashes, w.argv.n - 3 - SBX_INIT_WORDS);
+	assert_string_equal(w.argv.v[dashes + 3], "-1");
+	assert_string_equal(w.argv.v[dashes + 4], "-1");
+	assert_string_equal(w.argv.v[dashes + 6], "--");
+	assert_string_equal(w.argv.v[dashes + 7], "--bind");
+	assert_string_equal(w.argv.v[dashes + 8], "x y");
 	/* rw by default, by its path: the caller has no descriptor of ours for it */
 	assert_true(index_of(&w.argv, work) > 0);
 	assert_int_equal(index_of(&w.argv, "--bind-fd"), -1);
@@ -43,9 +48,11 @@ static void the_command_stands_after_the_dashes(void **state)
 	assert_true(index_of(&w.env, "OPENAI_API_KEY=s3cr3t") >= 0);
 	for (size_t i = 0; i < w.argv.n; i++)
 		assert_null(strstr(w.argv.v[i], "s3cr3t"));
-	/* the filter's descriptor is open, and closed on exec until the caller says otherwise */
-	assert_int_equal(w.n_fds, 1);
+	/* the descriptors of filter and pid 1 are closed on exec until the caller says otherwise */
+	assert_int_equal(w.n_fds, 2);
 	assert_true(fcntl(w.fds[0], F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(w.fds[1], F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(atoi(w.argv.v[dashes + 2]), w.fds[1]);
 	assert_int_equal(atoi(w.argv.v[index_of(&w.argv, "--seccomp") + 1]), w.fds[0]);
 	sbx_wrapped_done(&w);
 	t_rmdir(dir);

@@ -1,0 +1,190 @@
+/* sbx-init: pid 1 of the sandbox.
+ *
+ *     sbx-init IMAGE CONTROL STATUS SKIP -- COMMAND [ARG...]
+ *
+ * bwrap is no pid 1 to be trusted beside an agent: it belongs to the same user, keeps what it was
+ * started with in its memory and descriptors, forwards no signal, and can be made to report an
+ * exit status that was none. This program is started in its place (--as-pid-1) from a sealed
+ * memory file, so that no file of the host lies behind /proc/1/exe, and is out of reach for
+ * whatever runs beside it.
+ *
+ * IMAGE, CONTROL, STATUS are descriptors, -1 for none. Lines on STATUS:
+ *     ready ABI      the command is about to run; the landlock ABI it is held by, 0: none
+ *     noexec ERRNO   it cannot be executed
+ *     exit CODE      it ended
+ *     signal NUMBER  a signal ended it
+ * Bytes on CONTROL are signals for the command. Its end means that the runner is gone.
+ * SKIP: enum skip, for the verifier's mutants.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* As SBX_STEP_INIT_* of launch.h, from bit 0. */
+enum skip {
+	SKIP_HIDE = 1 << 0, /* stay dumpable: readable and traceable by the user */
+	SKIP_SCOPE = 1 << 1, /* no landlock scope */
+	SKIP_LEASH = 1 << 2, /* go on when the runner is gone */
+};
+
+/* Newer than the headers of the build machine. */
+#define LANDLOCK_CREATE_RULESET 444
+#define LANDLOCK_RESTRICT_SELF 446
+#define LANDLOCK_VERSION_FLAG 1U
+#define LANDLOCK_SCOPE_ABSTRACT_UNIX (1ULL << 0)
+#define LANDLOCK_SCOPE_SIGNALS (1ULL << 1)
+#define SCOPES_ABI 6
+
+struct ruleset {
+	uint64_t handled_fs, handled_net, scoped;
+};
+
+static int status_fd = -1, control_fd = -1;
+static unsigned skip;
+
+static void tell(const char *what, int value)
+{
+	char line[64];
+	int n = snprintf(line, sizeof(line), "%s %d\n", what, value);
+
+	/* A runner that is gone shows on CONTROL. */
+	if (status_fd >= 0 && write(status_fd, line, (size_t)n) != n)
+		status_fd = -1;
+}
+
+/* Abstract sockets and signals of whoever is not in this domain are out of reach, whatever the
+ * network. Returns the ABI, 0 where the kernel has no such thing. */
+static int enter_scope(void)
+{
+	const struct ruleset r = { .scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX |
+					     LANDLOCK_SCOPE_SIGNALS };
+	long abi = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_VERSION_FLAG), fd;
+
+	if ((skip & SKIP_SCOPE) || abi < SCOPES_ABI)
+		return 0;
+	fd = syscall(LANDLOCK_CREATE_RULESET, &r, sizeof(r), 0);
+	if (fd < 0 || syscall(LANDLOCK_RESTRICT_SELF, fd, 0) < 0)
+		return 0;
+	close((int)fd);
+	return (int)abi;
+}
+
+static _Noreturn void payload(char **command, const sigset_t *mask)
+{
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	tell("ready", enter_scope());
+	execvp(command[0], command);
+	tell("noexec", errno);
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/* Collects whoever has ended. True when the command is among them. */
+static bool reap(pid_t command, int *ret_status)
+{
+	bool ended = false;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == command) {
+			*ret_status = status;
+			ended = true;
+		}
+	return ended;
+}
+
+static void forward(pid_t command)
+{
+	unsigned char sig;
+	ssize_t n = read(control_fd, &sig, 1);
+
+	if (n == 1) {
+		kill(command, sig);
+	} else if (n == 0 && !(skip & SKIP_LEASH)) {
+		_exit(128 + SIGKILL); /* and the kernel ends everybody else */
+	} else if (n == 0) {
+		close(control_fd);
+		control_fd = -1;
+	}
+}
+
+/* Until the command ends; its wait status. */
+static int mind(pid_t command, int signals)
+{
+	int status = 0;
+
+	for (;;) {
+		struct pollfd p[2] = { { .fd = signals, .events = POLLIN },
+			{ .fd = control_fd, .events = POLLIN } };
+		struct signalfd_siginfo si;
+
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[0].revents && read(signals, &si, sizeof(si)) > 0 &&
+			reap(command, &status))
+			return status;
+		if (p[1].revents)
+			forward(command);
+	}
+}
+
+/* With the return of the status pid 1 ends, and the kernel ends everybody else. */
+static int finish(int status)
+{
+	if (WIFSIGNALED(status)) {
+		tell("signal", WTERMSIG(status));
+		return 128 + WTERMSIG(status);
+	}
+	tell("exit", WEXITSTATUS(status));
+	return WEXITSTATUS(status);
+}
+
+static void keep_for_myself(int fd)
+{
+	if (fd >= 0)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+int main(int argc, char **argv)
+{
+	sigset_t children, mask;
+	pid_t command;
+	int signals, image;
+
+	if (argc < 7 || strcmp(argv[5], "--") != 0)
+		return 125;
+	image = atoi(argv[1]);
+	control_fd = atoi(argv[2]);
+	status_fd = atoi(argv[3]);
+	skip = (unsigned)atoi(argv[4]);
+	if (!(skip & SKIP_HIDE) && prctl(PR_SET_DUMPABLE, 0) < 0)
+		return 125;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	keep_for_myself(control_fd);
+	keep_for_myself(status_fd);
+	if (image >= 0)
+		close(image);
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &children, &mask);
+	signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0)
+		return 125;
+	command = fork();
+	if (command == 0)
+		payload(argv + 6, &mask);
+	if (command < 0)
+		return 125;
+	return finish(mind(command, signals));
+}
