@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 
 static const char *const sysctls[] = {
@@ -105,6 +106,13 @@ static void add_distribution(struct facts *f)
 	add(f, "distribution", sbx_xstrdup(buf));
 }
 
+int facts_landlock_abi(void)
+{
+	long abi = syscall(444 /* landlock_create_ruleset */, NULL, 0, 1 /* version */);
+
+	return abi < 0 ? 0 : (int)abi;
+}
+
 void facts_read(struct facts *ret, const char *bwrap, const void *probe, size_t probe_len)
 {
 	struct facts f = { 0 };
@@ -122,6 +130,7 @@ void facts_read(struct facts *ret, const char *bwrap, const void *probe, size_t 
 	add_bwrap(&f, bwrap);
 	facts_sha256(probe, probe_len, sha);
 	add(&f, "probe.sha256", sbx_xstrdup(sha));
+	add(&f, "landlock", sbx_xasprintf("ABI %d", facts_landlock_abi()));
 	add_file(&f, "lsm", "/sys/kernel/security/lsm");
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(sysctls); i++)
 		add_sysctl(&f, sysctls[i]);

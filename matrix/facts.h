@@ -16,6 +16,9 @@ struct facts {
 };
 
 /* bwrap: path of the program that was run, or NULL. probe: bytes of the probe program. */
+/* Landlock's version on this kernel; 0: none. */
+int facts_landlock_abi(void);
+
 void facts_read(
 	struct facts *ret, const char *bwrap, const void *probe, size_t probe_len);
 /* Borrowed; "" when there is none. */

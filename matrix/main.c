@@ -214,6 +214,8 @@ static int verify(const struct options *o, const struct files *files,
 		.scene_base = base ? base : o->scene_dir,
 		.bwrap = bwrap ? bwrap : "", /* looked for, and not found */
 		.uid = geteuid() == 0 ? UID_ROOT : UID_USER,
+		/* Scopes for abstract sockets and signals came with version 6. */
+		.landlock = facts_landlock_abi() >= 6 ? LANDLOCK_SCOPED : LANDLOCK_NONE,
 		.jobs = o->jobs,
 		.timeout_ms = o->timeout_s * 1000,
 		.no_sandbox = o->no_sandbox,

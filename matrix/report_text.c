@@ -20,8 +20,8 @@ void report_head(const struct report *r, FILE *f)
 	const struct facts *k = r->facts;
 
 	fprintf(f, "sbx-verify %s\n\n", sbx_version());
-	fprintf(f, "  machine  %s, %s, %s\n", facts_get(k, "distribution"),
-		facts_get(k, "kernel"), facts_get(k, "machine"));
+	fprintf(f, "  machine  %s, %s, %s, landlock %s\n", facts_get(k, "distribution"),
+		facts_get(k, "kernel"), facts_get(k, "machine"), facts_get(k, "landlock"));
 	fprintf(f, "  user     %s (uid %s)%s%s\n", facts_get(k, "user"),
 		facts_get(k, "uid"), r->note ? "; " : "", r->note ? r->note : "");
 	if (r->options->no_sandbox)
@@ -73,7 +73,8 @@ static bool grid(const struct report *r, FILE *f)
 	static const char *const titles[] = { "agent", "profile", "rw, net on",
 		"rw, net off", "ro, net on", "ro, net off" };
 	struct libscols_table *t = scols_new_table();
-	struct cell c = { .value[AXIS_UID] = r->options->uid };
+	struct cell c = { .value[AXIS_UID] = r->options->uid,
+		.value[AXIS_LANDLOCK] = r->options->landlock };
 	char buf[32];
 
 	if (t == NULL)

@@ -36,6 +36,7 @@ static void make_cells(struct run *r, const struct run_options *o)
 	for (size_t i = 0; i < cell_count(); i++) {
 		struct cell c = cell_at(i, o->uid);
 
+		c.value[AXIS_LANDLOCK] = o->landlock;
 		if (o->cells[i] && any_rule(o, &c))
 			r->cells[r->n++].cell = c;
 	}

@@ -35,6 +35,7 @@ struct run_options {
 	const char *scene_base;
 	const char *bwrap; /* or NULL: search PATH */
 	int uid; /* who runs the cells, which are already his: a value of AXIS_UID */
+	int landlock; /* what the kernel has: a value of AXIS_LANDLOCK */
 	int jobs;
 	int timeout_ms; /* for one cell */
 	bool no_sandbox;

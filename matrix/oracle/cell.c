@@ -10,6 +10,7 @@ static const char *const fs_modes[] = { "rw", "ro" };
 static const char *const net_modes[] = { "on", "off" };
 
 static const char *const uids[UID_MAX] = { "user", "root" };
+static const char *const landlocks[LANDLOCK_MAX] = { "scoped", "none" };
 
 static const struct {
 	const char *name;
@@ -21,6 +22,7 @@ static const struct {
 	[AXIS_FS] = { "fs", fs_modes, 2 },
 	[AXIS_NET] = { "net", net_modes, 2 },
 	[AXIS_UID] = { "uid", uids, UID_MAX },
+	[AXIS_LANDLOCK] = { "landlock", landlocks, LANDLOCK_MAX },
 };
 
 const char *axis_name(enum axis a)
@@ -72,12 +74,15 @@ struct cell cell_at(size_t i, int uid)
 
 size_t cell_all_count(void)
 {
-	return (size_t)CELL_MAX * UID_MAX;
+	return (size_t)CELL_MAX * UID_MAX * LANDLOCK_MAX;
 }
 
 struct cell cell_all_at(size_t i)
 {
-	return cell_at(i % CELL_MAX, (int)(i / CELL_MAX));
+	struct cell c = cell_at(i % CELL_MAX, (int)(i / CELL_MAX % UID_MAX));
+
+	c.value[AXIS_LANDLOCK] = (int)(i / CELL_MAX / UID_MAX);
+	return c;
 }
 
 const char *cell_value(const struct cell *c, enum axis a)

@@ -4,10 +4,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Who runs the cells is the same for a whole run; the others span the matrix. */
-enum axis { AXIS_AGENT, AXIS_PROFILE, AXIS_FS, AXIS_NET, AXIS_UID, AXIS_MAX };
+/* The first four span the matrix. Who runs the cells, and what kind of kernel, is the same for a
+ * whole run. */
+enum axis {
+	AXIS_AGENT,
+	AXIS_PROFILE,
+	AXIS_FS,
+	AXIS_NET,
+	AXIS_UID,
+	AXIS_LANDLOCK,
+	AXIS_MAX
+};
 
 enum { UID_USER, UID_ROOT, UID_MAX }; /* values of AXIS_UID */
+enum { LANDLOCK_SCOPED, LANDLOCK_NONE, LANDLOCK_MAX }; /* the kernel has scopes, or not */
 
 /* One combination: an index into the values of each axis. */
 struct cell {
@@ -27,10 +37,10 @@ int axis_value_find(enum axis a, const char *value);
 #define CELL_NAME_MAX 64
 
 /* All cells of a run in a fixed order: agent, profile, fs, net; the last varies fastest.
- * uid: a value of AXIS_UID. */
+ * uid: a value of AXIS_UID. The kernel has scopes unless the caller says otherwise. */
 size_t cell_count(void);
 struct cell cell_at(size_t i, int uid);
-/* The same for both uids: what the table speaks about. */
+/* The same for both uids and both kinds of kernel: what the table speaks about. */
 size_t cell_all_count(void);
 struct cell cell_all_at(size_t i);
 /* "claude/lenient/rw/on" into buf of CELL_NAME_MAX bytes; returns buf. */
