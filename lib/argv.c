@@ -34,6 +34,15 @@ static void add_copy(struct sbx_argv *a, const struct sbx_op *op, int fd)
 	sbx_strv_add(&a->args, op->dst);
 }
 
+static void add_text(struct sbx_argv *a, const struct sbx_op *op, int fd)
+{
+	sbx_strv_add(&a->args, "--perms");
+	sbx_strv_add(&a->args, "0444");
+	sbx_strv_add(&a->args, "--ro-bind-data");
+	add_fd(a, fd, "text");
+	sbx_strv_add(&a->args, op->dst);
+}
+
 static void add_words(
 	struct sbx_argv *a, const char *option, const char *src, const char *dst)
 {
@@ -64,6 +73,9 @@ static int render_op(
 		break;
 	case SBX_OP_COPY:
 		add_copy(a, op, fd);
+		break;
+	case SBX_OP_TEXT:
+		add_text(a, op, fd);
 		break;
 	case SBX_OP_TMPFS:
 		add_words(a, "--tmpfs", NULL, op->dst);

@@ -1,5 +1,6 @@
 #include "plan.h"
 
+#include "accounts.h"
 #include "baseline.h"
 #include "judge.h"
 #include "path.h"
@@ -20,6 +21,7 @@ static const char *const kind_names[_SBX_OP_MAX] = {
 	[SBX_OP_PROC] = "proc",
 	[SBX_OP_DEV] = "dev",
 	[SBX_OP_COPY] = "copy",
+	[SBX_OP_TEXT] = "text",
 	[SBX_OP_CHDIR] = "chdir",
 	[SBX_OP_REMOUNT_RO] = "remount-ro",
 	[SBX_OP_ENV] = "env",
@@ -32,7 +34,7 @@ const char *sbx_op_kind_name(enum sbx_op_kind kind)
 
 bool sbx_op_is_mount(enum sbx_op_kind kind)
 {
-	return kind >= SBX_OP_BIND && kind <= SBX_OP_COPY;
+	return kind >= SBX_OP_BIND && kind <= SBX_OP_TEXT;
 }
 
 struct sbx_op *sbx_plan_add(struct sbx_plan *plan, enum sbx_op_kind kind, const char *src,
@@ -121,6 +123,18 @@ static void add_system(struct sbx_plan *m, const struct sbx_host *h, bool net)
 	add_mount(m, SBX_OP_TMPFS, NULL, "/tmp", SBX_PIN_NONE, 0,
 		"private: the host's /tmp holds sockets of agents' daemons");
 	add_mount(m, SBX_OP_TMPFS, NULL, "/var/tmp", SBX_PIN_NONE, 0, "private, as /tmp");
+}
+
+/* Users and groups by name, but not the host's list of them. */
+static void add_accounts(struct sbx_plan *m, const struct sbx_host *h)
+{
+	SBX_CLEANUP_FREE char *passwd = sbx_accounts_passwd(h);
+	SBX_CLEANUP_FREE char *group = sbx_accounts_group(h);
+
+	add_mount(m, SBX_OP_TEXT, passwd, "/etc/passwd", SBX_PIN_NONE, 0,
+		"one's own name, root and nobody; not who else has an account");
+	add_mount(m, SBX_OP_TEXT, group, "/etc/group", SBX_PIN_NONE, 0,
+		"one's own group, root and nogroup");
 }
 
 static void add_user_files(struct sbx_plan *m, const struct sbx_host *h)
@@ -363,6 +377,7 @@ int sbx_plan_build(struct sbx_plan *ret, const struct sbx_policy *p,
 			p->agent ? p->agent : "");
 	add_environment(&env, p, h, agent, net);
 	add_system(&m, h, net);
+	add_accounts(&m, h);
 	add_mount(&m, SBX_OP_TMPFS, NULL, h->home, SBX_PIN_NONE, 0,
 		"private HOME: nothing of the user's is there unless a row binds it");
 	if (sbx_profile_defaults(p->profile)->bind_state)

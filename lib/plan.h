@@ -24,6 +24,7 @@ enum sbx_op_kind {
 	SBX_OP_PROC, /* a new procfs at dst */
 	SBX_OP_DEV, /* a minimal /dev at dst */
 	SBX_OP_COPY, /* the content of file src, as a private file at dst */
+	SBX_OP_TEXT, /* a read-only file at dst with text src */
 	SBX_OP_CHDIR, /* the payload starts in dst */
 	SBX_OP_REMOUNT_RO, /* dst itself, not its submounts, becomes read-only */
 	SBX_OP_ENV, /* variable dst has value src */

@@ -74,10 +74,14 @@ static int open_one(int *ret, const struct sbx_op *op, const struct sbx_host *h,
 		fd = sbx_filter_memfd(skip_filter, e);
 	else if (op->kind == SBX_OP_COPY)
 		fd = open_copy(op, e);
+	else if (op->kind == SBX_OP_TEXT)
+		fd = sbx_memfd("sbx-text", op->src, strlen(op->src));
 	else if (bind && pinned && op->pin != SBX_PIN_NONE && h->workdir.fd >= 0)
 		fd = open_pinned(op, h, e);
 	else
 		return 0;
+	if (fd < 0 && e->code == SBX_OK)
+		sbx_error_set(e, SBX_E_SYSTEM, -fd, "'%s': %s", op->dst, strerror(-fd));
 	if (fd < 0)
 		return fd;
 	*ret = fd;

@@ -138,6 +138,9 @@ static void weaken(struct maker *m, size_t i)
 		add_kind(m, "host-rw", i, SBX_OP_BIND, true);
 		add_kind(m, "host-ro", i, SBX_OP_RO_BIND, true);
 		break;
+	case SBX_OP_TEXT:
+		add_kind(m, "host-ro", i, SBX_OP_RO_BIND, true);
+		break;
 	case SBX_OP_ENV:
 		add_value(m, i, "sbx-mutated");
 		break;

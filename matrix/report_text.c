@@ -21,7 +21,8 @@ void report_head(const struct report *r, FILE *f)
 
 	fprintf(f, "sbx-verify %s\n\n", sbx_version());
 	fprintf(f, "  machine  %s, %s, %s, landlock %s\n", facts_get(k, "distribution"),
-		facts_get(k, "kernel"), facts_get(k, "machine"), facts_get(k, "landlock"));
+		facts_get(k, "kernel"), facts_get(k, "machine"),
+		facts_get(k, "landlock"));
 	fprintf(f, "  user     %s (uid %s)%s%s\n", facts_get(k, "user"),
 		facts_get(k, "uid"), r->note ? "; " : "", r->note ? r->note : "");
 	if (r->options->no_sandbox)

@@ -30,6 +30,7 @@ enum sim_access sim_access(const struct sbx_plan *plan, const char *path)
 	case SBX_OP_TMPFS:
 	case SBX_OP_DIR:
 	case SBX_OP_COPY:
+	case SBX_OP_TEXT:
 		return SIM_PRIVATE;
 	default:
 		return SIM_ABSENT;
