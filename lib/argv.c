@@ -37,7 +37,7 @@ static void add_copy(struct sbx_argv *a, const struct sbx_op *op, int fd)
 static void add_text(struct sbx_argv *a, const struct sbx_op *op, int fd)
 {
 	sbx_strv_add(&a->args, "--perms");
-	sbx_strv_add(&a->args, "0444");
+	sbx_strv_add(&a->args, "0644");
 	sbx_strv_add(&a->args, "--ro-bind-data");
 	add_fd(a, fd, "text");
 	sbx_strv_add(&a->args, op->dst);

@@ -11,16 +11,24 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+/* With bwrap as pid 1, as it would be without ours, and further steps left out. */
+#define NO_INIT(steps) .skip_steps = SBX_STEP_INIT | (steps)
+
 /* clang-format off: a table, one thing a line */
 static const struct stage stages[] = {
 	/* descriptors */
-	{ "closed_stdin", stage_closed_stdin, 1, { .skip_steps = SBX_STEP_STDIO } },
-	{ "closed_stdout", stage_closed_stdout, 1, { .skip_steps = SBX_STEP_STDIO } },
-	{ "closed_stderr", stage_closed_stderr, 1, { .skip_steps = SBX_STEP_STDIO } },
+	{ "closed_stdin", stage_closed_stdin, 1,
+		{ NO_INIT(SBX_STEP_STDIO), .drop = { "--as-pid-1" } } },
+	{ "closed_stdout", stage_closed_stdout, 1,
+		{ NO_INIT(SBX_STEP_STDIO), .drop = { "--as-pid-1" } } },
+	{ "closed_stderr", stage_closed_stderr, 1,
+		{ NO_INIT(SBX_STEP_STDIO), .drop = { "--as-pid-1" } } },
 	{ "leaked_sockets", stage_leaked_sockets, 1, { .skip_steps = SBX_STEP_CLOSE } },
 	{ "leaked_handles", stage_leaked_handles, 1, { .skip_steps = SBX_STEP_CLOSE } },
-	{ "pid1_fds", stage_pid1_fds, 1, { .skip_steps = SBX_STEP_STDIO } },
-	{ "early_payload", stage_early_payload, 1, { 0 } },
+	{ "pid1_fds", stage_pid1_fds, 1,
+		{ NO_INIT(SBX_STEP_STDIO), .drop = { "--as-pid-1" } } },
+	{ "early_payload", stage_early_payload, 1,
+		{ NO_INIT(0), .drop = { "--as-pid-1" } } },
 	{ "stdout_file", stage_stdout_file, 1, { .native = true } },
 	{ "stdout_pipe", stage_stdout_pipe, 1, { .native = true } },
 
@@ -39,7 +47,8 @@ static const struct stage stages[] = {
 
 	/* process group, signals, credentials, limits */
 	{ "group", stage_group, 1,
-		{ .skip_steps = SBX_STEP_SESSION, .drop = { "--new-session" } } },
+		{ .skip_steps = SBX_STEP_SESSION | SBX_STEP_INIT_SCOPE,
+			.drop = { "--new-session" } } },
 	{ "session", stage_session, 1, { .skip_steps = SBX_STEP_SESSION } },
 	{ "sigchld", stage_sigchld, 1, { .skip_steps = SBX_STEP_SIGNALS } },
 	{ "signals", stage_signals, 1, { .skip_steps = SBX_STEP_SIGNALS } },
@@ -49,19 +58,25 @@ static const struct stage stages[] = {
 
 	/* life cycle */
 	{ "killed_running", stage_killed_running, 1,
-		{ .skip_steps = SBX_STEP_DEATHSIG, .drop = { "--die-with-parent" } } },
-	{ "killed_before", stage_killed_before, 1, { .skip_steps = SBX_STEP_DEATHSIG } },
+		{ NO_INIT(SBX_STEP_DEATHSIG),
+			.drop = { "--as-pid-1", "--die-with-parent" } } },
+	{ "killed_before", stage_killed_before, 1,
+		{ NO_INIT(SBX_STEP_DEATHSIG), .drop = { "--as-pid-1" } } },
 	{ "killed_at_start", stage_killed_at_start, 1,
-		{ .skip_steps = SBX_STEP_DEATHSIG, .drop = { "--die-with-parent" } } },
+		{ NO_INIT(SBX_STEP_DEATHSIG),
+			.drop = { "--as-pid-1", "--die-with-parent" } } },
 	{ "monitor_killed", stage_monitor_killed, 1,
-		{ .drop = { "--die-with-parent" } } },
+		{ NO_INIT(0), .drop = { "--as-pid-1", "--die-with-parent" } } },
 	{ "monitor_terminated", stage_monitor_terminated, 1,
-		{ .drop = { "--die-with-parent" } } },
-	{ "disarmed", stage_disarmed, 1, { .filter = { "ptrace" } } },
-	{ "forged", stage_forged, 1, { .filter = { "pidfd_getfd" } } },
+		{ NO_INIT(0), .drop = { "--as-pid-1", "--die-with-parent" } } },
+	{ "disarmed", stage_disarmed, 1,
+		{ NO_INIT(0), .drop = { "--as-pid-1" }, .filter = { "ptrace" } } },
+	{ "forged", stage_forged, 1,
+		{ NO_INIT(0), .drop = { "--as-pid-1" }, .filter = { "pidfd_getfd" } } },
 	{ "status", stage_status, 11, { .native = true } },
 	{ "thread", stage_thread, 1,
-		{ .skip_steps = SBX_STEP_DEATHSIG, .drop = { "--die-with-parent" } } },
+		{ NO_INIT(SBX_STEP_DEATHSIG),
+			.drop = { "--as-pid-1", "--die-with-parent" } } },
 
 	/* what stands in the work dir, or where it stands */
 	{ "names", stage_names, 12, { .native = true } },
@@ -90,7 +105,8 @@ static const struct stage stages[] = {
 	{ "git_nested", stage_git_nested, 1, { .native = true } },
 
 	/* the command */
-	{ "separator", stage_separator, 1, { .skip_steps = SBX_STEP_SEPARATOR } },
+	{ "separator", stage_separator, 1,
+		{ NO_INIT(SBX_STEP_SEPARATOR), .drop = { "--as-pid-1" } } },
 };
 /* clang-format on */
 

@@ -91,7 +91,7 @@ static int status_of(struct play *p, const char *mode, const char *arg)
 		try_end(&t);
 		if (t.exit.how == SBX_HOW_EXITED)
 			code = t.exit.code;
-		else if (p->outside && p->stage->weak.native)
+		else if (p->outside) /* without our pid 1: bwrap's own status */
 			code = t.exit.how == SBX_HOW_KILLED ? 128 + t.exit.code
 							    : t.exit.code;
 	}

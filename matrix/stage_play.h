@@ -78,7 +78,7 @@ try {
 #define TRY_INIT                                                  \
 	((struct try){ .stdio = { TRY_PIPE, TRY_PIPE, TRY_PIPE }, \
 		.end = { -1, -1, -1 },                            \
-		.launch = { .pidfd = -1, .status_fd = -1, .child_pidfd = -1 } })
+		.launch = SBX_LAUNCH_NONE })
 
 /* Host and plan for this work dir (NULL: the scene's), changed by the mutant that is being run
  * or, outside, by the weakening. A change of an operation that this plan does not have is

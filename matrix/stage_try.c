@@ -216,11 +216,9 @@ static int start_native(
 	sbx_strv_done(&env);
 	if (pid < 0)
 		return sbx_error_set(&t->error, SBX_E_SYSTEM, EAGAIN, "fork");
-	t->launch = (struct sbx_launch){ .pid = pid,
-		.pidfd = sbx_fd_high(pidfd_open(pid, 0)),
-		.status_fd = -1,
-		.child_pidfd = -1,
-		.exit_code = -1 };
+	t->launch = SBX_LAUNCH_NONE;
+	t->launch.pid = pid;
+	t->launch.pidfd = sbx_fd_high(pidfd_open(pid, 0));
 	return 0;
 }
 

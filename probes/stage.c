@@ -270,29 +270,35 @@ ACT(act_fd_accept)
 		close(fd);
 }
 
-static bool is_plain(int dir, const struct dirent *e)
+static bool is_plain(const struct dirent *e, const char *text)
 {
-	char text[256];
-	ssize_t n = readlinkat(dir, e->d_name, text, sizeof(text) - 1);
-
-	text[n > 0 ? n : 0] = '\0';
 	if (e->d_name[0] != '.' && atoi(e->d_name) <= 2)
 		return text[0] != '/' || strcmp(text, "/dev/null") == 0;
 	return e->d_name[0] == '.' || strcmp(text, "anon_inode:[eventfd]") == 0;
 }
 
 /* DIR of descriptors: anything but 0 to 2, which lead to no directory, and what bwrap waits
- * on? */
+ * on? -1 with errno: they cannot be looked at. */
 static int look_at_links(const char *dir)
 {
 	DIR *d = opendir(dir);
-	bool more = false;
+	int more = 0;
 
 	if (d == NULL)
 		return -1;
-	for (struct dirent *e; (e = readdir(d)) != NULL;)
-		more |= !is_plain(dirfd(d), e);
+	for (struct dirent *e; more >= 0 && (e = readdir(d)) != NULL;) {
+		char text[256];
+		ssize_t n = readlinkat(dirfd(d), e->d_name, text, sizeof(text) - 1);
+
+		text[n > 0 ? n : 0] = '\0';
+		if (n < 0 && errno == EACCES)
+			more = -1;
+		else if (!is_plain(e, text))
+			more = 1;
+	}
 	closedir(d);
+	if (more < 0)
+		errno = EACCES;
 	return more;
 }
 
