@@ -170,7 +170,8 @@ int main(int argc, char **argv)
 	skip = (unsigned)atoi(argv[4]);
 	if (!(skip & SKIP_HIDE) && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return 125;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!(skip & SKIP_LEASH))
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	keep_for_myself(control_fd);
 	keep_for_myself(status_fd);
 	if (image >= 0)

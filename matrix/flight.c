@@ -347,7 +347,8 @@ static void staged(struct flight *f, struct scene *s, struct controls *k,
 {
 	const struct cell *cell = &f->target->cell;
 	const struct variant *v = f->target->variant;
-	bool enough = v && noticed(f, k, o->table);
+	/* One that bwrap refuses would be refused every time. */
+	bool enough = v && (f->target->trouble || noticed(f, k, o->table));
 
 	for (size_t i = 0; i < f->acts.n && !run_stop && !enough; i++) {
 		struct act *a = &f->acts.v[i];

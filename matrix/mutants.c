@@ -41,21 +41,44 @@ static const struct {
 static const struct {
 	const char *name;
 	unsigned bit;
+	bool staged;
 } steps[] = {
-	{ "env", SBX_STEP_ENV },
-	{ "stdio", SBX_STEP_STDIO },
-	{ "close", SBX_STEP_CLOSE },
-	{ "session", SBX_STEP_SESSION },
-	{ "signals", SBX_STEP_SIGNALS },
-	{ "core", SBX_STEP_CORE },
-	{ "deathsig", SBX_STEP_DEATHSIG },
-	{ "keyring", SBX_STEP_KEYRING },
-	{ "groups", SBX_STEP_GROUPS },
-	{ "separator", SBX_STEP_SEPARATOR },
-	{ "init", SBX_STEP_INIT },
-	{ "init-hide", SBX_STEP_INIT_HIDE },
-	{ "init-scope", SBX_STEP_INIT_SCOPE },
-	{ "init-leash", SBX_STEP_INIT_LEASH },
+	{ "env", SBX_STEP_ENV, false },
+	{ "stdio", SBX_STEP_STDIO, true },
+	{ "close", SBX_STEP_CLOSE, false },
+	{ "session", SBX_STEP_SESSION, true },
+	{ "signals", SBX_STEP_SIGNALS, false },
+	{ "core", SBX_STEP_CORE, false },
+	{ "deathsig", SBX_STEP_DEATHSIG, true },
+	{ "keyring", SBX_STEP_KEYRING, true },
+	{ "groups", SBX_STEP_GROUPS, true },
+	{ "separator", SBX_STEP_SEPARATOR, true },
+	{ "init", SBX_STEP_INIT, false },
+	{ "init-hide", SBX_STEP_INIT_HIDE, false },
+	{ "init-scope", SBX_STEP_INIT_SCOPE, false },
+	{ "init-leash", SBX_STEP_INIT_LEASH, true },
+};
+
+/* Where several walls stand in front of one thing, each alone can be missed by nobody, and
+ * bwrap insists on some of them together: all of them at once. */
+static const struct {
+	const char *name;
+	const char *drop[2];
+	unsigned bits;
+	bool staged;
+} walls[] = {
+	{ "pid", { "--unshare-pid", "--as-pid-1" }, 0, false },
+	{ "uts", { "--unshare-uts", "--hostname" }, 0, false },
+	{ "user", { "--unshare-user", "--disable-userns" }, 0, false },
+	{ "userns", { "deny-list", "--disable-userns" }, 0, false },
+	{ "pid1", { "--as-pid-1" }, SBX_STEP_INIT, false },
+	{ "pid1-hidden", { "--as-pid-1" }, SBX_STEP_INIT_HIDE | SBX_STEP_INIT_SCOPE,
+		false },
+	{ "stdio", { "--as-pid-1" }, SBX_STEP_INIT | SBX_STEP_STDIO, true },
+	{ "separator", { "--as-pid-1" }, SBX_STEP_INIT | SBX_STEP_SEPARATOR, true },
+	{ "session", { "--new-session" }, SBX_STEP_SESSION, true },
+	{ "leash", { "--die-with-parent" }, SBX_STEP_DEATHSIG | SBX_STEP_INIT_LEASH,
+		true },
 };
 
 struct maker {
@@ -270,9 +293,25 @@ static void drop_filter_rows(struct maker *m)
 
 static void skip_steps(struct maker *m)
 {
-	for (size_t i = 0; i < SBX_ARRAY_SIZE(steps); i++)
-		add(m, sbx_xasprintf("step:%s", steps[i].name), EDIT_NONE, 0)
-			->variant.skip_steps = steps[i].bit;
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(steps); i++) {
+		struct mutant *x =
+			add(m, sbx_xasprintf("step:%s", steps[i].name), EDIT_NONE, 0);
+
+		x->variant.skip_steps = steps[i].bit;
+		x->staged = steps[i].staged;
+	}
+}
+
+static void tear_down_walls(struct maker *m)
+{
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(walls); i++) {
+		struct mutant *x =
+			add(m, sbx_xasprintf("walls:%s", walls[i].name), EDIT_NONE, 0);
+
+		memcpy(x->variant.drop, walls[i].drop, sizeof(x->variant.drop));
+		x->variant.skip_steps = walls[i].bits;
+		x->staged = walls[i].staged;
+	}
 }
 
 void mutants_make(struct mutants *ret, const struct sbx_plan *plan, const struct scene *s,
@@ -288,6 +327,7 @@ void mutants_make(struct mutants *ret, const struct sbx_plan *plan, const struct
 	if (strcmp(cell_value(c, AXIS_AGENT), "generic") == 0)
 		drop_filter_rows(&m);
 	skip_steps(&m);
+	tear_down_walls(&m);
 	*ret = out;
 }
 

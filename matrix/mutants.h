@@ -5,6 +5,7 @@
 #include "variant.h"
 
 struct mutant {
+	bool staged; /* shows only in a scene around the launch */
 	char *name; /* "drop:flag:--unshare-pid"; paths as ~ for HOME; unique in a cell */
 	struct variant variant;
 	char *owned[3]; /* strings and bytes that the variant borrows */

@@ -39,20 +39,23 @@ static void add_trial(struct mutation *m, const struct cell *c, const struct mut
 		(struct cell_result){ .cell = *c, .variant = x ? &x->variant : NULL };
 }
 
-/* The steps between fork and exec know neither policy nor agent, and some show only where the
- * runner itself is staged. */
+/* Is this where most of the scenarios are played, those of the launch among them? */
 static bool has_stages(const struct mutation *m, const struct cell *c)
 {
-	for (size_t i = 0; i < m->table->n_rules; i++)
-		if (act_is_staged(m->table->rules[i].op) &&
-			table_runs(m->table, &m->table->rules[i], c))
-			return true;
-	return false;
+	size_t all = 0, here = 0;
+
+	for (size_t i = 0; i < m->table->n_rules; i++) {
+		const struct rule *r = &m->table->rules[i];
+
+		all += act_is_staged(r->op);
+		here += act_is_staged(r->op) && table_runs(m->table, r, c);
+	}
+	return 2 * here > all;
 }
 
 static bool wanted(const struct mutation *m, const struct mutant *x, bool stages)
 {
-	if (x->variant.skip_steps && !stages)
+	if (x->staged && !stages)
 		return false;
 	return m->mutant_glob == NULL || fnmatch(m->mutant_glob, x->name, 0) == 0;
 }

@@ -76,11 +76,20 @@ static void edit(struct sbx_plan *plan, const struct variant *v, const struct sc
 	}
 }
 
+static void drop_by_name(struct sbx_plan *plan, const char *dst)
+{
+	for (size_t i = 0; dst && i < plan->n; i++)
+		if (strcmp(plan->ops[i].dst, dst) == 0)
+			sbx_plan_remove(plan, i--);
+}
+
 static int apply(struct sbx_plan *plan, const struct variant *v, const struct scene *s,
 	struct sbx_error *e)
 {
 	SBX_CLEANUP_FREE char *dst = expand(v->dst_at, s);
 
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(v->drop); i++)
+		drop_by_name(plan, v->drop[i]);
 	if (v->edit == EDIT_NONE)
 		return 0;
 	if (v->at >= plan->n + (v->edit == EDIT_INSERT) || v->with >= plan->n ||

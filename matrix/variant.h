@@ -26,6 +26,7 @@ struct variant {
 		dst_at; /* what operation `at` must be about, or the plan is another one */
 	enum sbx_op_kind kind;
 	const char *src, *dst;
+	const char *drop[2]; /* and the operations about these are left out */
 	unsigned skip_steps; /* enum sbx_step */
 	const bool *skip_filter; /* one bool a row of the filter, or NULL */
 };

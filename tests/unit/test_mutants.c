@@ -103,6 +103,8 @@ static void every_row_and_every_step_is_left_out_once(void **state)
 		const struct variant *v = &f.m.v[k].variant;
 		size_t skipped = 0;
 
+		if (strncmp(f.m.v[k].name, "walls:", 6) == 0)
+			continue;
 		for (size_t i = 0; v->skip_filter && i < n_rows; i++)
 			skipped += v->skip_filter[i];
 		assert_true(skipped <= 1);
