@@ -105,9 +105,9 @@ static bool any_rule(const struct table *t, const struct selection *sel)
 static const char *unknown_role(const struct table *t)
 {
 	for (size_t i = 0; i < t->n_rules; i++)
-		if (!role_exists(t->rules[i].role))
-			return t->rules[i].role;
-		else if (act_is_staged(t->rules[i].op) && !stage_exists(t->rules[i].role))
+		if (!role_exists(t->rules[i].role) ||
+			(act_is_staged(t->rules[i].op) &&
+				!stage_exists(t->rules[i].role)))
 			return t->rules[i].role;
 	return NULL;
 }
@@ -162,40 +162,44 @@ static struct outcome list_mutants(struct mutation *m, FILE *out, int *ret_write
 }
 
 static struct outcome mutate(const struct options *o, const struct run_options *ro,
-	struct equivalents *eq, struct report *report, FILE *out, int *ret_write_error)
+	struct equivalents *eq, const struct report *head, FILE *out,
+	int *ret_write_error)
 {
+	struct report report = *head;
 	struct mutation_summary s;
 	struct mutation m = { 0 };
 	struct outcome x;
 
 	mutation_run(&m, ro, eq, o->mutant);
-	report->run = &m.run;
+	report.run = &m.run;
 	if (o->list) {
 		x = list_mutants(&m, out, ret_write_error);
 	} else {
 		mutation_summarise(&m, &s);
 		x = (struct outcome){ s.status, s.sentence };
-		*ret_write_error = write_report(report, &m, o, out);
+		*ret_write_error = write_report(&report, &m, o, out);
 	}
 	mutation_done(&m);
 	return x;
 }
 
+/* head: what the report says but for the run itself. */
 static struct outcome run_and_report(const struct options *o,
-	const struct run_options *ro, struct equivalents *eq, struct report *report,
+	const struct run_options *ro, struct equivalents *eq, const struct report *head,
 	FILE *out, int *ret_write_error)
 {
+	struct report report = *head;
 	struct outcome x;
 	struct summary s;
 	struct run run;
 
 	if (o->mutate)
-		return mutate(o, ro, eq, report, out, ret_write_error);
+		return mutate(o, ro, eq, head, out, ret_write_error);
 	run_matrix(&run, ro);
-	report->run = &run;
-	report_summarise(report, &s);
+	report.run = &run;
+	report_summarise(&report, &s);
 	x = (struct outcome){ (int)s.status, s.sentence };
-	*ret_write_error = write_report(report, NULL, o, out);
+	*ret_write_error = write_report(&report, NULL, o, out);
 	run_done(&run);
 	return x;
 }

@@ -24,10 +24,18 @@ def test_flags_are_noticed_or_explained():
     seen = fates(result)
     assert seen["drop:flag:--unshare-net"] == "killed"
     assert seen["drop:flag:--unshare-user"] == "refused"  # --disable-userns insists on it
+    assert seen["drop:flag:--die-with-parent"] == "explained"
     killers = {m["mutant"]: m["noticed_by"] for m in result.json["mutants"]}
-    assert "proc.ns_pid" in killers["drop:flag:--unshare-pid"]
+    assert "net.tcp4.off" in killers["drop:flag:--unshare-net"]
     assert result.json["summary"]["score"] == 1.0
     assert result.json["summary"]["partial"] is True
+
+
+def test_walls_that_stand_together_are_taken_away_together():
+    result = mutate("--mutant", "walls:p*", "--format", "json")
+    killers = {m["mutant"]: m["noticed_by"] for m in result.json["mutants"]}
+    assert "proc.ns_pid" in killers["walls:pid"]
+    assert "proc.pid1_mem" in killers["walls:pid1"]
 
 
 def test_the_text_has_table_explanations_and_score():
@@ -63,10 +71,10 @@ def test_a_survivor_beside_a_killed_one_is_an_error(public_dir):
 
 def test_a_wrong_explanation_fails(public_dir):
     table = public_dir / "wrong.tbl"
-    table.write_text("same drop:flag:--unshare-pid * nobody could tell\n")
-    result = mutate("--mutant", "drop:flag:--unshare-[pn]*", "--equivalent", table)
+    table.write_text("same drop:flag:--unshare-ipc * nobody could tell\n")
+    result = mutate("--mutant", "drop:flag:--unshare-[in]*", "--equivalent", table)
     assert result.status == 1
-    assert "EXPLANATION REFUTED  drop:flag:--unshare-pid" in result.out
+    assert "EXPLANATION REFUTED  drop:flag:--unshare-ipc" in result.out
     assert "line 1: nobody could tell" in result.out
 
 

@@ -138,18 +138,27 @@ static void a_signal_goes_to_the_command(void **state)
 	t_rmdir(dir);
 }
 
+/* Without a namespace of its own the command stays behind; the fifo ends it. */
 static void it_ends_with_its_runner(void **state)
 {
-	char *const cmd[] = { (char *)"sleep", (char *)"100", NULL };
+	char *dir = t_mkdir();
+	SBX_CLEANUP_FREE char *fifo = sbx_xasprintf("%s/open", dir);
+	SBX_CLEANUP_FREE char *script = sbx_xasprintf("exec cat <%s", fifo);
+	char *const cmd[] = { (char *)"sh", (char *)"-c", script, NULL };
 	struct child c;
 	char said[256];
+	int fd;
 
 	(void)state;
+	assert_int_equal(mkfifo(fifo, 0600), 0);
 	start(&c, cmd);
+	fd = open(fifo, O_WRONLY | O_CLOEXEC); /* waits until it is up */
 	close(c.control);
 	c.control = -1;
 	assert_int_equal(end(&c, said, sizeof(said)), 137);
 	assert_null(strstr(said, "exit"));
+	close(fd);
+	t_rmdir(dir);
 }
 
 static void the_command_has_none_of_its_descriptors(void **state)
