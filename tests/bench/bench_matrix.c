@@ -156,6 +156,7 @@ int main(int argc, char **argv)
 	memset(cells, 1, sizeof(cells));
 	struct run_options ro = { .table = &table,
 		.images = &files.images,
+		.select = { .quick = true }, /* one start a cell */
 		.cells = cells,
 		.scene_base = "/var/tmp",
 		.jobs = 1,
