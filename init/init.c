@@ -82,11 +82,14 @@ static int enter_scope(void)
 
 static _Noreturn void payload(char **command, const sigset_t *mask)
 {
+	int err;
+
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	tell("ready", enter_scope());
 	execvp(command[0], command);
-	tell("noexec", errno);
-	_exit(errno == ENOENT ? 127 : 126);
+	err = errno;
+	tell("noexec", err);
+	_exit(err == ENOENT ? 127 : 126);
 }
 
 /* Collects whoever has ended. True when the command is among them. */

@@ -14,7 +14,6 @@ struct equivalence {
 	struct condition when;
 	char *why;
 	int line;
-	size_t used; /* counted by whoever looks things up */
 };
 
 struct equivalents {

@@ -102,6 +102,27 @@ static void exit_code_comes_from_the_report(void **state)
 	assert_false(x.survivors);
 }
 
+/* The sixth word is the descriptor on which pid 1 hears of signals. */
+static void a_signal_is_passed_to_pid_1(void **state)
+{
+	struct world *w = *state;
+	struct sbx_launch_opts o = options();
+	struct sbx_error e = { 0 };
+	struct sbx_launch l;
+	struct sbx_exit x;
+
+	write_fake(w, "eval \"sig=\\$(head -c1 <&$6 | od -An -tu1)\"\n"
+		      "eval \"printf 'signal %d\\\\n' $sig >&$7\"");
+	assert_int_equal(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e), 0);
+	assert_int_equal(sbx_launch_signal(&l, SIGUSR1), 0);
+	assert_int_equal(sbx_launch_wait(&l, 5000, &x), 0);
+	assert_int_equal(x.how, SBX_HOW_EXITED);
+	assert_int_equal(x.code, 128 + SIGUSR1);
+	/* Nobody is left: an error, and no SIGPIPE. */
+	assert_true(sbx_launch_signal(&l, SIGUSR1) < 0);
+	sbx_launch_done(&l);
+}
+
 static void without_a_report_nothing_has_run(void **state)
 {
 	struct world *w = *state;
@@ -303,6 +324,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(exit_code_comes_from_the_report),
+		WORLD_TEST(a_signal_is_passed_to_pid_1),
 		WORLD_TEST(without_a_report_nothing_has_run),
 		WORLD_TEST(who_ignores_sigchld_gets_the_status_too),
 		WORLD_TEST(a_killed_monitor_is_told),
