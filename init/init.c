@@ -10,24 +10,25 @@
  *
  * IMAGE, CONTROL, STATUS are descriptors, -1 for none. Lines on STATUS:
  *     ready ABI      the command is about to run; the landlock ABI it is held by, 0: none
+ *     unheld ERRNO   it does not run: the kernel has landlock, and refused
  *     noexec ERRNO   it cannot be executed
  *     exit CODE      it ended
  *     signal NUMBER  a signal ended it
  * Bytes on CONTROL are signals for the command. Its end means that the runner is gone.
  * SKIP: enum skip, for the verifier's mutants.
  */
+#include "domain.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,18 +37,6 @@ enum skip {
 	SKIP_HIDE = 1 << 0, /* stay dumpable: readable and traceable by the user */
 	SKIP_SCOPE = 1 << 1, /* no landlock scope */
 	SKIP_LEASH = 1 << 2, /* go on when the runner is gone */
-};
-
-/* Newer than the headers of the build machine. */
-#define LANDLOCK_CREATE_RULESET 444
-#define LANDLOCK_RESTRICT_SELF 446
-#define LANDLOCK_VERSION_FLAG 1U
-#define LANDLOCK_SCOPE_ABSTRACT_UNIX (1ULL << 0)
-#define LANDLOCK_SCOPE_SIGNALS (1ULL << 1)
-#define SCOPES_ABI 6
-
-struct ruleset {
-	uint64_t handled_fs, handled_net, scoped;
 };
 
 static int status_fd = -1, control_fd = -1;
@@ -63,29 +52,16 @@ static void tell(const char *what, int value)
 		status_fd = -1;
 }
 
-/* Abstract sockets and signals of whoever is not in this domain are out of reach, whatever the
- * network. Returns the ABI, 0 where the kernel has no such thing. */
-static int enter_scope(void)
-{
-	const struct ruleset r = { .scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX |
-					     LANDLOCK_SCOPE_SIGNALS };
-	long abi = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_VERSION_FLAG), fd;
-
-	if ((skip & SKIP_SCOPE) || abi < SCOPES_ABI)
-		return 0;
-	fd = syscall(LANDLOCK_CREATE_RULESET, &r, sizeof(r), 0);
-	if (fd < 0 || syscall(LANDLOCK_RESTRICT_SELF, fd, 0) < 0)
-		return 0;
-	close((int)fd);
-	return (int)abi;
-}
-
 static _Noreturn void payload(char **command, const sigset_t *mask)
 {
-	int err;
+	int abi = skip & SKIP_SCOPE ? 0 : domain_enter(), err;
 
+	if (abi < 0) {
+		tell("unheld", -abi);
+		_exit(125);
+	}
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	tell("ready", enter_scope());
+	tell("ready", abi);
 	execvp(command[0], command);
 	err = errno;
 	tell("noexec", err);

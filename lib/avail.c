@@ -217,6 +217,15 @@ static int explain(const struct sbx_exit *x, const char *said, const struct sbx_
 			e, "check that /usr holds a whole system: ls -l /bin/sh");
 		return -EIO;
 	}
+	if (x->how == SBX_HOW_UNHELD) {
+		sbx_error_set(e, SBX_E_NOTHING_RAN, x->code,
+			"the kernel has landlock, but refuses the domain: %s",
+			strerror(x->code));
+		sbx_error_remedy(e,
+			"look for a seccomp filter around this program (a container's) that "
+			"forbids landlock_add_rule or landlock_restrict_self");
+		return -EPERM;
+	}
 	if (x->how == SBX_HOW_EXITED || x->code == 0) {
 		sbx_error_set(e, SBX_E_NOTHING_RAN, EIO,
 			"%s reported success, but the command inside did not run",

@@ -499,11 +499,15 @@ static void read_exit(
 {
 	long long code = number_after(l->said, "exit "),
 		  sig = number_after(l->said, "signal "),
-		  err = number_after(l->said, "noexec ");
+		  err = number_after(l->said, "noexec "),
+		  unheld = number_after(l->said, "unheld ");
 
 	x->landlock = (int)number_after(l->said, "ready ");
 	if (timed_out) {
 		x->how = SBX_HOW_TIMEOUT;
+	} else if (unheld >= 0) {
+		x->how = SBX_HOW_UNHELD;
+		x->code = (int)unheld;
 	} else if (err >= 0) {
 		x->how = SBX_HOW_NOT_EXECUTED;
 		x->code = (int)err;

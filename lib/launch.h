@@ -70,6 +70,7 @@ enum sbx_how {
 	SBX_HOW_EXITED, /* the command ran; code is its status, 128+n for a signal */
 	SBX_HOW_NOT_STARTED, /* bwrap ended without executing it */
 	SBX_HOW_NOT_EXECUTED, /* the sandbox was there, but not the command; code: errno */
+	SBX_HOW_UNHELD, /* the kernel's landlock refused; the command did not run; code: errno */
 	SBX_HOW_KILLED, /* the monitor was killed by a signal */
 	SBX_HOW_TIMEOUT, /* the deadline passed; everything was killed */
 };

@@ -280,6 +280,9 @@ static void describe(struct flight *f, const struct sbx_exit *x)
 	else if (x->how == SBX_HOW_NOT_EXECUTED)
 		text = sbx_xasprintf(
 			"the probe cannot be executed inside: %s", strerror(x->code));
+	else if (x->how == SBX_HOW_UNHELD)
+		text = sbx_xasprintf("the kernel's landlock refused the domain: %s",
+			strerror(x->code));
 	else if (x->how == SBX_HOW_EXITED)
 		text = sbx_xasprintf("the probe ended with status %d", x->code);
 	else

@@ -3,10 +3,14 @@
 #include "init.h"
 #include "t.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +26,19 @@ static int inheritable(int fd)
 	return fd;
 }
 
-static void start(struct child *c, char *const cmd[])
+/* As a container's filter may refuse them: the call is there, the domain is not to be had. */
+static void forbid_landlock(void)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || ctx == NULL ||
+		seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EACCES),
+			446 /* landlock_restrict_self */, 0) < 0 ||
+		seccomp_load(ctx) < 0)
+		_exit(98);
+}
+
+static void start_after(struct child *c, char *const cmd[], void (*before)(void))
 {
 	int control[2], status[2], image = sbx_init_memfd();
 	struct sbx_strv argv = { 0 };
@@ -39,6 +55,8 @@ static void start(struct child *c, char *const cmd[])
 		inheritable(image);
 		inheritable(control[0]);
 		inheritable(status[1]);
+		if (before)
+			before();
 		execv(argv.v[0], argv.v);
 		_exit(99);
 	}
@@ -48,6 +66,11 @@ static void start(struct child *c, char *const cmd[])
 	close(status[1]);
 	c->control = control[1];
 	c->status = status[0];
+}
+
+static void start(struct child *c, char *const cmd[])
+{
+	start_after(c, cmd, NULL);
 }
 
 /* All that it said, and its exit status. */
@@ -176,6 +199,23 @@ static void the_command_has_none_of_its_descriptors(void **state)
 	assert_int_equal(end(&c, said, sizeof(said)), 0);
 }
 
+static void a_refused_domain_means_that_nothing_runs(void **state)
+{
+	char *const cmd[] = { (char *)"sh", (char *)"-c", (char *)"exit 42", NULL };
+	long abi = syscall(444 /* landlock_create_ruleset */, NULL, 0, 1 /* version */);
+	struct child c;
+	char said[256];
+
+	(void)state;
+	start_after(&c, cmd, forbid_landlock);
+	if (abi < 6) { /* nothing to be refused */
+		assert_int_equal(end(&c, said, sizeof(said)), 42);
+		return;
+	}
+	assert_int_equal(end(&c, said, sizeof(said)), 125);
+	assert_string_equal(said, "unheld 13\nexit 125\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +223,7 @@ int main(void)
 		cmocka_unit_test(a_signal_goes_to_the_command),
 		cmocka_unit_test(it_ends_with_its_runner),
 		cmocka_unit_test(the_command_has_none_of_its_descriptors),
+		cmocka_unit_test(a_refused_domain_means_that_nothing_runs),
 	};
 
 	return codes() + cmocka_run_group_tests(tests, NULL, NULL);
