@@ -2,6 +2,7 @@
 
 #include "filter.h"
 #include "init.h"
+#include "mountns.h"
 #include "resources.h"
 
 #include <errno.h>
@@ -34,7 +35,10 @@ struct child {
 	const int *fds; /* further ones to inherit, ended by -1 */
 	pid_t parent;
 	const sigset_t *mask; /* the caller's, for the mutant that keeps it */
-	int *failed; /* the child's -errno; the memory is shared until the exec */
+	bool own_mounts; /* SBX_STEP_MOUNTS can be had here */
+	/* The child's word; the memory is shared until the exec. */
+	int *failed; /* -errno */
+	bool *private_mounts;
 };
 
 static void reset_signals(const struct child *c)
@@ -131,6 +135,11 @@ static int child_main(void *arg)
 
 	if (r == 0)
 		r = place_stdio(c);
+	if (r == 0 && c->own_mounts) {
+		r = sbx_mountns_enter(geteuid(), getegid());
+		*c->private_mounts = r == 0;
+		r = r > 0 ? 0 : r;
+	}
 	if (r == 0)
 		r = close_others(c);
 	if (r == 0) {
@@ -168,6 +177,7 @@ static int fork_child(struct sbx_launch *l, struct child *c, struct sbx_error *e
 
 	/* cppcheck-suppress autoVariables ; likewise */
 	c->failed = &r;
+	c->private_mounts = &l->private_mounts;
 	c->parent = getpid();
 	l->pid = clone_child(c);
 	if (l->pid < 0)
@@ -273,6 +283,8 @@ static int start_wired(struct sbx_launch *l, struct sbx_argv *a,
 			.argv = argv.v,
 			.envp = opts->skip_steps & SBX_STEP_ENV ? h->environ.v : a->env.v,
 			.res = res,
+			.own_mounts = !(opts->skip_steps & SBX_STEP_MOUNTS) &&
+				      sbx_mountns_available(),
 			.fds = (const int[]){ args_fd, image_fd, w->status[1], w->said[1],
 				w->control[0], -1 },
 		},

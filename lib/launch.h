@@ -32,7 +32,8 @@ enum sbx_step {
 		1 << 11, /* no abstract socket and no signal leaves a landlock domain */
 	SBX_STEP_INIT_LEASH = 1 << 12, /* it ends all when the runner is gone */
 	SBX_STEP_INIT = 1 << 13, /* it is there at all */
-	SBX_STEP_ALL = (1 << 14) - 1,
+	SBX_STEP_MOUNTS = 1 << 14, /* what the host mounts later does not arrive */
+	SBX_STEP_ALL = (1 << 15) - 1,
 };
 
 struct sbx_launch_opts {
@@ -53,6 +54,7 @@ struct sbx_launch {
 	int control_fd; /* the way to pid 1; its closing ends everything inside */
 	pid_t child; /* the sandbox's pid 1, in the caller's numbers; 0: not known yet */
 	int child_pidfd; /* -1: not known, or gone before it could be opened */
+	bool private_mounts; /* what the host mounts during the session stays outside */
 	char report[1024]; /* bytes of status_fd */
 	size_t report_len;
 	char said[256]; /* bytes of init_fd */

@@ -57,6 +57,7 @@ static const struct {
 	{ "init-hide", SBX_STEP_INIT_HIDE, false },
 	{ "init-scope", SBX_STEP_INIT_SCOPE, false },
 	{ "init-leash", SBX_STEP_INIT_LEASH, true },
+	{ "mounts", SBX_STEP_MOUNTS, true },
 };
 
 /* Where several walls stand in front of one thing, each alone can be missed by nobody, and

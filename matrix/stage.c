@@ -93,7 +93,7 @@ static const struct stage stages[] = {
 	{ "replaced_protected", stage_replaced_protected, 1, { .native = true } },
 	{ "replaced_bound", stage_replaced_bound, 1, { .native = true } },
 	{ "submount", stage_submount, 1, { .writable = true } },
-	{ "late_mount", stage_late_mount, 1, { .native = true } },
+	{ "late_mount", stage_late_mount, 1, { .skip_steps = SBX_STEP_MOUNTS } },
 	{ "observer", stage_observer, 1, { .native = true } },
 	{ "two", stage_two, 2, { .native = true } },
 
