@@ -1,6 +1,6 @@
 /* sbx-init: pid 1 of the sandbox.
  *
- *     sbx-init IMAGE CONTROL STATUS SKIP -- COMMAND [ARG...]
+ *     sbx-init IMAGE CONTROL STATUS KEEPER SKIP -- COMMAND [ARG...]
  *
  * bwrap is no pid 1 to be trusted beside an agent: it belongs to the same user, keeps what it was
  * started with in its memory and descriptors, forwards no signal, and can be made to report an
@@ -8,13 +8,14 @@
  * memory file, so that no file of the host lies behind /proc/1/exe, and is out of reach for
  * whatever runs beside it.
  *
- * IMAGE, CONTROL, STATUS are descriptors, -1 for none. Lines on STATUS:
+ * IMAGE, CONTROL, STATUS, KEEPER are descriptors, -1 for none. Lines on STATUS:
  *     ready ABI      the command is about to run; the landlock ABI it is held by, 0: none
  *     unheld ERRNO   it does not run: the kernel has landlock, and refused
  *     noexec ERRNO   it cannot be executed
  *     exit CODE      it ended
  *     signal NUMBER  a signal ended it
  * Bytes on CONTROL are signals for the command. Its end means that the runner is gone.
+ * KEEPER (keeper.c) gets a handle on this process before anything runs.
  * SKIP: enum skip, for the verifier's mutants.
  */
 #include "domain.h"
@@ -29,6 +30,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -135,18 +138,50 @@ static void keep_for_myself(int fd)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+/* The keeper removes its placeholders when this process, the last one, is gone. */
+static int tell_keeper(int socket)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec io = { (char[]){ 1 }, 1 };
+	struct msghdr m = {
+		.msg_iov = &io,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	int self, r;
+
+	if (socket < 0)
+		return 0;
+	self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (self < 0)
+		return -errno;
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(self));
+	memcpy(CMSG_DATA(c), &self, sizeof(self));
+	r = sendmsg(socket, &m, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+	close(self);
+	close(socket);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	sigset_t children, mask;
 	pid_t command;
 	int signals, image;
 
-	if (argc < 7 || strcmp(argv[5], "--") != 0)
+	if (argc < 8 || strcmp(argv[6], "--") != 0)
 		return 125;
 	image = atoi(argv[1]);
 	control_fd = atoi(argv[2]);
 	status_fd = atoi(argv[3]);
-	skip = (unsigned)atoi(argv[4]);
+	skip = (unsigned)atoi(argv[5]);
 	if (!(skip & SKIP_HIDE) && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return 125;
 	if (!(skip & SKIP_LEASH))
@@ -161,9 +196,11 @@ int main(int argc, char **argv)
 	signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signals < 0)
 		return 125;
+	if (tell_keeper(atoi(argv[4])) < 0)
+		return 125;
 	command = fork();
 	if (command == 0)
-		payload(argv + 6, &mask);
+		payload(argv + 7, &mask);
 	if (command < 0)
 		return 125;
 	return finish(mind(command, signals));

@@ -193,22 +193,6 @@ static const struct sbx_agent agents[] = {
 };
 /* clang-format on */
 
-static const struct sbx_protected protected_paths[] = {
-	{ ".git/hooks", "git runs them on the host" },
-	{ ".git/config", "core.fsmonitor, core.hooksPath, filters: programs git runs" },
-	{ ".git/config.worktree", "as .git/config" },
-	{ ".git/commondir", "points git at another config" },
-	{ ".git/modules", "hooks and config of submodules" },
-	{ ".claude", "hooks, commands and settings that the host's claude obeys" },
-	{ ".mcp.json", "MCP servers that the host's claude starts" },
-	{ ".codex", "config and hooks that the host's codex obeys" },
-	{ ".gemini", "settings and hooks that the host's gemini obeys" },
-	{ ".opencode", "plugins and commands that the host's opencode runs" },
-	{ "opencode.json", "MCP servers and plugins that the host's opencode starts" },
-	{ ".cursor", "MCP servers and rules that the host's Cursor obeys" },
-	{ ".kiro", "hooks and MCP servers that the host's kiro obeys" },
-};
-
 static const char *const credential_dirs[] = {
 	".ssh",
 	".aws",
@@ -270,12 +254,6 @@ const char *sbx_path_mode_name(enum sbx_path_mode mode)
 	};
 
 	return (unsigned)mode < _SBX_PATH_MODE_MAX ? names[mode] : "?";
-}
-
-const struct sbx_protected *sbx_protected_paths(size_t *ret_n)
-{
-	*ret_n = SBX_ARRAY_SIZE(protected_paths);
-	return protected_paths;
 }
 
 const char *const *sbx_credential_dirs(void)

@@ -48,15 +48,6 @@ SBX_PUBLIC const struct sbx_agent *sbx_agent_find(const char *name);
 SBX_PUBLIC const struct sbx_agent *sbx_agents(size_t *ret_n);
 SBX_PUBLIC const char *sbx_path_mode_name(enum sbx_path_mode mode);
 
-/* A path inside a writable work dir that the host would later execute or obey. It is
- * read-only inside, whatever agent runs: one agent must not plant code for another. */
-struct sbx_protected {
-	const char *path; /* relative to the work dir */
-	const char *why;
-};
-
-SBX_PUBLIC const struct sbx_protected *sbx_protected_paths(size_t *ret_n);
-
 /* Below HOME, of no agent: secrets, and what the host runs by itself. No work dir may lie in
  * or above one. NULL-ended, borrowed. */
 SBX_PUBLIC const char *const *sbx_credential_dirs(void);

@@ -31,6 +31,8 @@ static const char *const code_names[_SBX_CODE_MAX] = {
 	[SBX_E_NOTHING_RAN] = "bwrap-ran-nothing",
 	[SBX_E_BWRAP_FAILED] = "bwrap-failed",
 	[SBX_E_ROOT] = "refused-as-root",
+	[SBX_E_RESERVE] = "reserve-failed",
+	[SBX_E_GIT_LINK] = "git-link-invalid",
 };
 
 const char *sbx_error_code_name(enum sbx_code code)

@@ -38,6 +38,8 @@ enum sbx_code {
 	SBX_E_NOTHING_RAN, /* bwrap said success but the command did not run */
 	SBX_E_BWRAP_FAILED, /* bwrap failed for another reason; its words follow */
 	SBX_E_ROOT, /* refused as uid 0 */
+	SBX_E_RESERVE, /* an absent protected path cannot be kept from being made */
+	SBX_E_GIT_LINK, /* a linked work tree and its repository do not agree */
 	_SBX_CODE_MAX,
 };
 

@@ -1,5 +1,9 @@
 #include "host.h"
 
+#include "gitdirs.h"
+#include "look.h"
+#include "protect.h"
+
 #include "judge.h"
 #include "path.h"
 #include "subprocess.h"
@@ -14,20 +18,6 @@
 
 #define BWRAP_HELP_TIMEOUT_MS 5000
 #define BWRAP_HELP_MAX 65536
-
-static enum sbx_ftype ftype_of(mode_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return SBX_FT_FILE;
-	case S_IFDIR:
-		return SBX_FT_DIR;
-	case S_IFLNK:
-		return SBX_FT_LINK;
-	default:
-		return SBX_FT_OTHER;
-	}
-}
 
 /* Index of path, or of where it would be inserted. */
 static size_t fact_slot(const struct sbx_host *h, const char *path, bool *ret_found)
@@ -82,6 +72,13 @@ void sbx_host_add_fact(struct sbx_host *h, const char *path, enum sbx_ftype type
 	h->n_facts++;
 }
 
+struct sbx_fact *sbx_host_change_fact(struct sbx_host *h, const char *path)
+{
+	bool found;
+
+	return &h->facts[fact_slot(h, path, &found)];
+}
+
 const struct sbx_fact *sbx_host_fact(const struct sbx_host *h, const char *path)
 {
 	static const struct sbx_fact absent;
@@ -91,65 +88,33 @@ const struct sbx_fact *sbx_host_fact(const struct sbx_host *h, const char *path)
 	return found ? &h->facts[i] : &absent;
 }
 
-static void look_at(struct sbx_host *h, const char *path)
-{
-	char real[PATH_MAX], link[PATH_MAX];
-	struct stat lst, st;
-	enum sbx_ftype type, target = SBX_FT_ABSENT;
-	ssize_t n = -1;
-	bool resolved = false;
-
-	if (lstat(path, &lst) < 0) {
-		sbx_host_add_fact(h, path, SBX_FT_ABSENT, SBX_FT_ABSENT, NULL, NULL);
-		return;
-	}
-	type = ftype_of(lst.st_mode);
-	if (type != SBX_FT_LINK)
-		target = type;
-	else if (stat(path, &st) == 0)
-		target = ftype_of(st.st_mode);
-	if (type == SBX_FT_LINK) {
-		n = readlink(path, link, sizeof(link) - 1);
-		resolved = realpath(path, real) != NULL;
-	}
-	if (n >= 0)
-		link[n] = '\0';
-	sbx_host_add_fact(
-		h, path, type, target, n >= 0 ? link : NULL, resolved ? real : NULL);
-}
-
-static void look_beneath(struct sbx_host *h, const char *dir, const char *rel)
-{
-	SBX_CLEANUP_FREE char *path = sbx_path_join(dir, rel);
-
-	look_at(h, path);
-}
-
 static void look_at_variable(struct sbx_host *h, const char *name)
 {
 	const char *value = sbx_env_get(h->environ.v, name);
 
 	if (value && value[0] == '/')
-		look_beneath(h, "/", value);
+		sbx_look_beneath(h, "/", value);
 }
 
 static void collect_facts(struct sbx_host *h, const struct sbx_agent *agent)
 {
+	const char *const homes[] = { h->home, h->home_real, NULL };
 	const char *const *sys = sbx_host_system_paths();
 	const char *const *user = sbx_host_user_paths();
 	const struct sbx_protected *prot;
 	size_t n;
 
 	for (size_t i = 0; sys[i]; i++)
-		look_at(h, sys[i]);
+		sbx_look_at(h, sys[i]);
 	for (size_t i = 0; user[i]; i++)
-		look_beneath(h, h->home, user[i]);
+		sbx_look_beneath(h, h->home, user[i]);
 	for (const struct sbx_agent_path *p = agent->paths; p->path; p++)
-		look_beneath(h, p->path[0] == '/' ? "/" : h->home, p->path);
+		sbx_look_beneath(h, p->path[0] == '/' ? "/" : h->home, p->path);
 	prot = sbx_protected_paths(&n);
-	look_beneath(h, h->workdir.real, ".git");
+	sbx_look_protected(h, h->workdir.real, ".git");
 	for (size_t i = 0; i < n; i++)
-		look_beneath(h, h->workdir.real, prot[i].path);
+		sbx_look_protected(h, h->workdir.real, prot[i].path);
+	sbx_gitdirs_read(h, homes);
 	look_at_variable(h, "SSL_CERT_FILE");
 	look_at_variable(h, "SSL_CERT_DIR");
 	look_at_variable(h, "NODE_EXTRA_CA_CERTS");
@@ -361,7 +326,7 @@ static int read_all(struct sbx_host *h, const struct sbx_policy *p,
 int sbx_host_read(struct sbx_host *ret, const struct sbx_policy *p,
 	const struct sbx_host_opts *opts, struct sbx_error *e)
 {
-	struct sbx_host h = { .workdir.fd = -1 };
+	struct sbx_host h = { .workdir.fd = -1, .git.fd = -1 };
 	int r = read_all(&h, p, opts, e);
 
 	if (r < 0) {
@@ -382,6 +347,12 @@ void sbx_host_done(struct sbx_host *h)
 	sbx_strv_done(&h->bwrap.options);
 	free(h->workdir.real);
 	sbx_close_fd(&h->workdir.fd);
+	sbx_strv_done(&h->modules);
+	sbx_strv_done(&h->worktrees);
+	if (h->git.real)
+		sbx_close_fd(&h->git.fd);
+	free(h->git.real);
+	free(h->git_admin);
 	for (size_t i = 0; i < h->n_binds; i++) {
 		free(h->binds[i].real);
 		sbx_close_fd(&h->binds[i].fd);
@@ -390,5 +361,5 @@ void sbx_host_done(struct sbx_host *h)
 	for (size_t i = 0; i < h->n_facts; i++)
 		fact_done(&h->facts[i]);
 	free(h->facts);
-	*h = (struct sbx_host){ .workdir.fd = -1 };
+	*h = (struct sbx_host){ .workdir.fd = -1, .git.fd = -1 };
 }

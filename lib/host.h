@@ -25,6 +25,8 @@ struct sbx_fact {
 	enum sbx_ftype target; /* what it leads to: stat; ABSENT for a dangling link */
 	char *link; /* text of the link, or NULL; owned */
 	char *real; /* for a link: the path it leads to, resolved; else NULL; owned */
+	bool reserved; /* what stands there is another sandbox's placeholder (keeper.h) */
+	bool closed; /* absent, and this user may not make it */
 };
 
 /* The bwrap program that would be run. */
@@ -54,6 +56,12 @@ struct sbx_host {
 	struct sbx_strv environ;
 	struct sbx_bwrap bwrap;
 	struct sbx_opened workdir;
+	struct sbx_strv modules; /* git directories of submodules, relative to workdir */
+	struct sbx_strv worktrees; /* those of linked work trees, likewise */
+	/* When workdir is itself a linked work tree: the repository's git directory, and the
+	 * tree's own in it ("worktrees/N"); else both NULL. */
+	struct sbx_opened git;
+	char *git_admin;
 	struct sbx_opened *binds; /* the policy's extra binds, in its order */
 	size_t n_binds;
 	struct sbx_fact *facts; /* sorted by path */
@@ -80,6 +88,9 @@ SBX_PUBLIC void sbx_host_done(struct sbx_host *h);
 /* The fact about path, borrowed; a path never looked at is reported as absent. */
 SBX_PUBLIC const struct sbx_fact *sbx_host_fact(
 	const struct sbx_host *h, const char *path);
+
+/* The same to be changed; the fact has been added. */
+SBX_PUBLIC struct sbx_fact *sbx_host_change_fact(struct sbx_host *h, const char *path);
 
 /* Adds or replaces a fact; strings are copied. For sbx_host_read() and for tests. */
 SBX_PUBLIC void sbx_host_add_fact(struct sbx_host *h, const char *path,

@@ -9,13 +9,13 @@ int sbx_init_memfd(void)
 	return sbx_memfd_program("sbx-init", program, sizeof(program));
 }
 
-void sbx_init_words(
-	struct sbx_strv *argv, int image, int control, int status, unsigned skip)
+void sbx_init_words(struct sbx_strv *argv, const struct sbx_init_fds *fds, unsigned skip)
 {
-	sbx_strv_addf(argv, "/proc/self/fd/%d", image);
-	sbx_strv_addf(argv, "%d", image);
-	sbx_strv_addf(argv, "%d", control);
-	sbx_strv_addf(argv, "%d", status);
+	sbx_strv_addf(argv, "/proc/self/fd/%d", fds->image);
+	sbx_strv_addf(argv, "%d", fds->image);
+	sbx_strv_addf(argv, "%d", fds->control);
+	sbx_strv_addf(argv, "%d", fds->status);
+	sbx_strv_addf(argv, "%d", fds->keeper);
 	sbx_strv_addf(argv, "%u", skip);
 	sbx_strv_add(argv, "--");
 }

@@ -6,13 +6,17 @@
 
 #include "util.h"
 
-#define SBX_INIT_WORDS 6 /* on its command line, before the command */
+#define SBX_INIT_WORDS 7 /* on its command line, before the command */
 
 /* A sealed, close-on-exec memory file with the program. Returns the descriptor or -errno. */
 int sbx_init_memfd(void);
 
-/* Adds the words of its command line to argv, the command not included. image: the
- * descriptor as bwrap inherits it; control, status: its ends of the two pipes, or -1; skip:
- * for mutants. */
-void sbx_init_words(
-	struct sbx_strv *argv, int image, int control, int status, unsigned skip);
+/* Its descriptors, as bwrap inherits them; -1 for none. */
+struct sbx_init_fds {
+	int image; /* of the program */
+	int control, status; /* its ends of the runner's pipes */
+	int keeper; /* where it sends a handle on itself */
+};
+
+/* Adds the words of its command line to argv, the command not included. skip: for mutants. */
+void sbx_init_words(struct sbx_strv *argv, const struct sbx_init_fds *fds, unsigned skip);

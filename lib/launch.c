@@ -1,5 +1,6 @@
 #include "launch.h"
 
+#include "clone.h"
 #include "filter.h"
 #include "init.h"
 #include "mountns.h"
@@ -10,7 +11,6 @@
 #include <linux/close_range.h>
 #include <linux/keyctl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,8 +126,7 @@ static int harden(const struct child *c)
 	return 0;
 }
 
-/* Runs in the parent's memory, on a stack of its own, while the parent waits: only system
- * calls, nothing that allocates or locks. */
+/* See clone.h: only system calls. */
 static int child_main(void *arg)
 {
 	const struct child *c = arg;
@@ -150,36 +149,17 @@ static int child_main(void *arg)
 	_exit(127);
 }
 
-/* As vfork: copying the page tables of the caller costs as much as a third of bwrap's start.
- * No handler of the caller may run in the child, hence the mask. */
-static pid_t clone_child(struct child *c)
-{
-	const size_t size = 65536;
-	SBX_CLEANUP_FREE char *stack = sbx_xrealloc(NULL, size, 1);
-	sigset_t all, old;
-	pid_t pid;
-	int err;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &old);
-	/* cppcheck-suppress autoVariables ; the child is done with it before we return */
-	c->mask = &old;
-	pid = clone(child_main, stack + size, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
-	err = errno;
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	errno = err;
-	return pid;
-}
-
 static int fork_child(struct sbx_launch *l, struct child *c, struct sbx_error *e)
 {
+	sigset_t mask;
 	int r = 0;
 
 	/* cppcheck-suppress autoVariables ; likewise */
 	c->failed = &r;
+	c->mask = &mask;
 	c->private_mounts = &l->private_mounts;
 	c->parent = getpid();
-	l->pid = clone_child(c);
+	l->pid = sbx_clone(child_main, c, &mask);
 	if (l->pid < 0)
 		return sbx_error_set(e, SBX_E_SYSTEM, errno, "clone: %m");
 	if (r < 0) {
@@ -202,6 +182,7 @@ struct wires {
 	int status[2]; /* bwrap's report */
 	int said[2]; /* pid 1's */
 	int control[2]; /* to pid 1; a socket, for MSG_NOSIGNAL */
+	int keeper; /* for pid 1 to the keeper, or -1 */
 };
 
 static void close_wires(struct wires *w)
@@ -213,21 +194,6 @@ static void close_wires(struct wires *w)
 	}
 }
 
-static int open_control(int ret[2])
-{
-	int r;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret) < 0)
-		return -errno;
-	for (int i = 0; i < 2; i++) {
-		r = sbx_fd_high(ret[i]);
-		ret[i] = r < 0 ? -1 : r;
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 static int open_wires(struct wires *w, struct sbx_error *e)
 {
 	int r = sbx_pipe(w->status);
@@ -235,7 +201,7 @@ static int open_wires(struct wires *w, struct sbx_error *e)
 	if (r == 0)
 		r = sbx_pipe(w->said);
 	if (r == 0)
-		r = open_control(w->control);
+		r = sbx_socketpair(w->control);
 	if (r == 0 && (fcntl(w->status[0], F_SETFL, O_NONBLOCK) < 0 ||
 			      fcntl(w->said[0], F_SETFL, O_NONBLOCK) < 0))
 		r = -errno;
@@ -251,7 +217,11 @@ static void command_line(struct sbx_strv *argv, const char *bwrap, int args_fd,
 	if (!(skip & SBX_STEP_SEPARATOR))
 		sbx_strv_add(argv, "--");
 	if (!(skip & SBX_STEP_INIT))
-		sbx_init_words(argv, image_fd, w->control[0], w->said[1],
+		sbx_init_words(argv,
+			&(struct sbx_init_fds){ .image = image_fd,
+				.control = w->control[0],
+				.status = w->said[1],
+				.keeper = w->keeper },
 			skip / SBX_STEP_INIT_HIDE);
 	for (; *cmd; cmd++)
 		sbx_strv_add(argv, *cmd);
@@ -286,7 +256,7 @@ static int start_wired(struct sbx_launch *l, struct sbx_argv *a,
 			.own_mounts = !(opts->skip_steps & SBX_STEP_MOUNTS) &&
 				      sbx_mountns_available(),
 			.fds = (const int[]){ args_fd, image_fd, w->status[1], w->said[1],
-				w->control[0], -1 },
+				w->control[0], w->keeper, -1 },
 		},
 		e);
 	sbx_strv_done(&argv);
@@ -297,7 +267,7 @@ static int start_rendered(struct sbx_launch *l, struct sbx_argv *a,
 	const struct sbx_resources *res, const struct sbx_host *h, char *const cmd[],
 	const struct sbx_launch_opts *opts, struct sbx_error *e)
 {
-	struct wires w = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	struct wires w = { { -1, -1 }, { -1, -1 }, { -1, -1 }, l->keeper.sandbox };
 	int r = open_wires(&w, e);
 
 	if (r == 0)
@@ -343,18 +313,24 @@ int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *plan,
 	struct sbx_argv a = { 0 };
 	int r = check_allowed(h, opts, e);
 
+	if (r == 0)
+		r = sbx_keeper_start(&l.keeper, plan, h, e);
 	if (r < 0)
 		return r;
 	r = sbx_resources_open(
 		&res, plan, h, sbx_host_has_option(h, "--bind-fd"), opts->skip_filter, e);
-	if (r < 0)
-		return r;
-	r = sbx_argv_render(&a, plan, res.fds, e);
+	if (r == 0)
+		r = sbx_argv_render(&a, plan, res.fds, e);
 	if (r == 0)
 		r = start_rendered(&l, &a, &res, h, cmd, opts, e);
 	sbx_argv_done(&a);
 	sbx_resources_done(&res);
-	if (r == 0)
+	/* Without a pid 1 of ours nobody else speaks to the keeper. */
+	if (r == 0 && !(opts->skip_steps & SBX_STEP_INIT))
+		sbx_keeper_leave(&l.keeper);
+	if (r < 0)
+		sbx_keeper_end(&l.keeper, GRACE_MS);
+	else
 		*ret = l;
 	return r;
 }
@@ -551,6 +527,7 @@ int sbx_launch_wait(struct sbx_launch *l, int timeout_ms, struct sbx_exit *ret)
 	l->pid = 0;
 	sbx_launch_pump(l);
 	x.survivors = reap_survivors(l);
+	sbx_keeper_end(&l->keeper, GRACE_MS);
 	read_exit(l, status, timed_out, &x);
 	*ret = x;
 	return 0;
@@ -564,6 +541,7 @@ void sbx_launch_done(struct sbx_launch *l)
 		sbx_launch_kill(l);
 		sbx_launch_wait(l, KILL_MS, &x);
 	}
+	sbx_keeper_end(&l->keeper, GRACE_MS);
 	sbx_close_fd(&l->pidfd);
 	sbx_close_fd(&l->status_fd);
 	sbx_close_fd(&l->init_fd);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "argv.h"
+#include "keeper.h"
 
 #include <sys/types.h>
 
@@ -55,6 +56,7 @@ struct sbx_launch {
 	pid_t child; /* the sandbox's pid 1, in the caller's numbers; 0: not known yet */
 	int child_pidfd; /* -1: not known, or gone before it could be opened */
 	bool private_mounts; /* what the host mounts during the session stays outside */
+	struct sbx_keeper keeper; /* of the placeholders for reserved paths */
 	char report[1024]; /* bytes of status_fd */
 	size_t report_len;
 	char said[256]; /* bytes of init_fd */
@@ -66,7 +68,8 @@ struct sbx_launch {
 		.status_fd = -1,           \
 		.init_fd = -1,             \
 		.control_fd = -1,          \
-		.child_pidfd = -1 })
+		.child_pidfd = -1,         \
+		.keeper = SBX_KEEPER_NONE })
 
 enum sbx_how {
 	SBX_HOW_EXITED, /* the command ran; code is its status, 128+n for a signal */
@@ -119,6 +122,9 @@ struct sbx_wrapped {
 	struct sbx_strv env;
 	int *fds;
 	size_t n_fds;
+	/* Protected paths that are absent: the command can make them, and the host would obey. A
+	 * launch keeps them reserved; a command line cannot. */
+	struct sbx_strv unreserved;
 };
 
 SBX_PUBLIC int sbx_wrap(struct sbx_wrapped *ret, char *const cmd[],

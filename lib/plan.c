@@ -3,8 +3,10 @@
 #include "accounts.h"
 #include "baseline.h"
 #include "judge.h"
+#include "mounts.h"
 #include "path.h"
 #include "profiles.h"
+#include "protect.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,6 +37,18 @@ const char *sbx_op_kind_name(enum sbx_op_kind kind)
 bool sbx_op_is_mount(enum sbx_op_kind kind)
 {
 	return kind >= SBX_OP_BIND && kind <= SBX_OP_TEXT;
+}
+
+const struct sbx_opened *sbx_plan_base(const struct sbx_host *h, enum sbx_pin pin)
+{
+	switch (pin) {
+	case SBX_PIN_WORKDIR:
+		return &h->workdir;
+	case SBX_PIN_GIT:
+		return h->git.real ? &h->git : NULL;
+	default:
+		return NULL;
+	}
 }
 
 struct sbx_op *sbx_plan_add(struct sbx_plan *plan, enum sbx_op_kind kind, const char *src,
@@ -71,26 +85,6 @@ void sbx_plan_done(struct sbx_plan *plan)
 
 /* ---- mounts ---- */
 
-/* Adds a mount, or settles a clash on one destination: the read-only grant stays. */
-static void add_mount(struct sbx_plan *m, enum sbx_op_kind kind, const char *src,
-	const char *dst, enum sbx_pin pin, size_t pin_index, const char *why)
-{
-	struct sbx_op *op;
-
-	for (size_t i = 0; i < m->n; i++) {
-		if (strcmp(m->ops[i].dst, dst) != 0)
-			continue;
-		if (m->ops[i].kind == SBX_OP_BIND && kind == SBX_OP_RO_BIND) {
-			sbx_plan_remove(m, i);
-			break;
-		}
-		return;
-	}
-	op = sbx_plan_add(m, kind, src, dst, why);
-	op->pin = pin;
-	op->pin_index = pin_index;
-}
-
 static void add_system(struct sbx_plan *m, const struct sbx_host *h, bool net)
 {
 	for (size_t i = 0; i < n_baseline_system; i++) {
@@ -100,29 +94,30 @@ static void add_system(struct sbx_plan *m, const struct sbx_host *h, bool net)
 		if (f->target == SBX_FT_ABSENT || (row->net_only && !net))
 			continue;
 		if (row->keep_link && f->type == SBX_FT_LINK)
-			add_mount(m, SBX_OP_SYMLINK, f->link, row->path, SBX_PIN_NONE, 0,
-				row->why);
+			sbx_mounts_add(m, SBX_OP_SYMLINK, f->link, row->path,
+				SBX_PIN_NONE, row->why);
 		else
-			add_mount(m, SBX_OP_RO_BIND, f->real ? f->real : row->path,
-				row->path, SBX_PIN_NONE, 0, row->why);
+			sbx_mounts_add(m, SBX_OP_RO_BIND, f->real ? f->real : row->path,
+				row->path, SBX_PIN_NONE, row->why);
 	}
-	add_mount(m, SBX_OP_PROC, NULL, "/proc", SBX_PIN_NONE, 0,
+	sbx_mounts_add(m, SBX_OP_PROC, NULL, "/proc", SBX_PIN_NONE,
 		"only the sandbox's processes");
 	for (size_t i = 0; i < n_baseline_proc_masks; i++)
 		if (sbx_host_fact(h, baseline_proc_masks[i].path)->type != SBX_FT_ABSENT)
-			add_mount(m, SBX_OP_RO_BIND, "/dev/null",
-				baseline_proc_masks[i].path, SBX_PIN_NONE, 0,
+			sbx_mounts_add(m, SBX_OP_RO_BIND, "/dev/null",
+				baseline_proc_masks[i].path, SBX_PIN_NONE,
 				baseline_proc_masks[i].why);
 	/* bwrap covers it only where access() says that it may be written to, and that is about
 	 * the directory; the files below ask for the host's uid 0, capabilities or not. */
 	if (h->uid == 0)
-		add_mount(m, SBX_OP_RO_BIND, "/proc/sys", "/proc/sys", SBX_PIN_NONE, 0,
+		sbx_mounts_add(m, SBX_OP_RO_BIND, "/proc/sys", "/proc/sys", SBX_PIN_NONE,
 			"uid 0 may write to the kernel's settings, core_pattern among them");
-	add_mount(m, SBX_OP_DEV, NULL, "/dev", SBX_PIN_NONE, 0,
+	sbx_mounts_add(m, SBX_OP_DEV, NULL, "/dev", SBX_PIN_NONE,
 		"null, zero, random, pty; no disks");
-	add_mount(m, SBX_OP_TMPFS, NULL, "/tmp", SBX_PIN_NONE, 0,
+	sbx_mounts_add(m, SBX_OP_TMPFS, NULL, "/tmp", SBX_PIN_NONE,
 		"private: the host's /tmp holds sockets of agents' daemons");
-	add_mount(m, SBX_OP_TMPFS, NULL, "/var/tmp", SBX_PIN_NONE, 0, "private, as /tmp");
+	sbx_mounts_add(
+		m, SBX_OP_TMPFS, NULL, "/var/tmp", SBX_PIN_NONE, "private, as /tmp");
 }
 
 /* Users and groups by name, but not the host's list of them. */
@@ -131,9 +126,9 @@ static void add_accounts(struct sbx_plan *m, const struct sbx_host *h)
 	SBX_CLEANUP_FREE char *passwd = sbx_accounts_passwd(h);
 	SBX_CLEANUP_FREE char *group = sbx_accounts_group(h);
 
-	add_mount(m, SBX_OP_TEXT, passwd, "/etc/passwd", SBX_PIN_NONE, 0,
+	sbx_mounts_add(m, SBX_OP_TEXT, passwd, "/etc/passwd", SBX_PIN_NONE,
 		"one's own name, root and nobody; not who else has an account");
-	add_mount(m, SBX_OP_TEXT, group, "/etc/group", SBX_PIN_NONE, 0,
+	sbx_mounts_add(m, SBX_OP_TEXT, group, "/etc/group", SBX_PIN_NONE,
 		"one's own group, root and nogroup");
 }
 
@@ -145,8 +140,8 @@ static void add_user_files(struct sbx_plan *m, const struct sbx_host *h)
 		const struct sbx_fact *f = sbx_host_fact(h, path);
 
 		if (f->target == SBX_FT_FILE)
-			add_mount(m, SBX_OP_RO_BIND, f->real ? f->real : path, path,
-				SBX_PIN_NONE, 0, baseline_user[i].why);
+			sbx_mounts_add(m, SBX_OP_RO_BIND, f->real ? f->real : path, path,
+				SBX_PIN_NONE, baseline_user[i].why);
 	}
 }
 
@@ -176,67 +171,9 @@ static void add_agent(struct sbx_plan *m, const struct sbx_host *h,
 				    : f->target == SBX_FT_FILE || f->target == SBX_FT_DIR;
 
 		if (fits && (system || bind_state))
-			add_mount(m, kind_of_mode(p->mode), f->real ? f->real : path,
-				path, SBX_PIN_NONE, 0, p->why);
+			sbx_mounts_add(m, kind_of_mode(p->mode), f->real ? f->real : path,
+				path, SBX_PIN_NONE, p->why);
 	}
-}
-
-/* Every directory between the work dir and a protected path becomes a mount of its own: a
- * rename of it then fails with EBUSY, and the protection cannot be moved aside. */
-static void pin_ancestors(struct sbx_plan *m, const char *work, const char *path)
-{
-	SBX_CLEANUP_FREE char *dir = sbx_path_parent(path);
-
-	while (strcmp(dir, work) != 0 && sbx_path_is_beneath(dir, work)) {
-		char *up = sbx_path_parent(dir);
-
-		add_mount(m, SBX_OP_BIND, dir, dir, SBX_PIN_WORKDIR, 0,
-			"a mount cannot be renamed: keeps the protected path in place");
-		free(dir);
-		dir = up;
-	}
-}
-
-static int refuse_link(const char *path, struct sbx_error *e)
-{
-	int r = sbx_error_set(e, SBX_E_PATH_SYMLINK, ELOOP,
-		"work dir: '%s' is a symbolic link where a protected path belongs; bwrap would "
-		"follow it",
-		path);
-
-	sbx_error_remedy(e,
-		"look where it points; replace it by a real file or directory, or "
-		"remove it, or run with the file system mode ro");
-	return r;
-}
-
-static int add_protected(
-	struct sbx_plan *m, const struct sbx_host *h, struct sbx_error *e)
-{
-	const char *work = h->workdir.real;
-	SBX_CLEANUP_FREE char *git = sbx_path_join(work, ".git");
-	const struct sbx_fact *gitf = sbx_host_fact(h, git);
-	const struct sbx_protected *prot;
-	size_t n;
-
-	if (gitf->type == SBX_FT_LINK)
-		return refuse_link(git, e);
-	if (gitf->type == SBX_FT_FILE)
-		add_mount(m, SBX_OP_RO_BIND, git, git, SBX_PIN_WORKDIR, 0,
-			"a worktree's pointer: git reads hooks and config where it points");
-	prot = sbx_protected_paths(&n);
-	for (size_t i = 0; i < n; i++) {
-		SBX_CLEANUP_FREE char *path = sbx_path_join(work, prot[i].path);
-		const struct sbx_fact *f = sbx_host_fact(h, path);
-
-		if (f->type == SBX_FT_LINK)
-			return refuse_link(path, e);
-		if (f->type == SBX_FT_ABSENT)
-			continue;
-		pin_ancestors(m, work, path);
-		add_mount(m, SBX_OP_RO_BIND, path, path, SBX_PIN_WORKDIR, 0, prot[i].why);
-	}
-	return 0;
 }
 
 static int add_user(struct sbx_plan *m, const struct sbx_policy *p,
@@ -244,28 +181,19 @@ static int add_user(struct sbx_plan *m, const struct sbx_policy *p,
 {
 	bool rw = p->fs == SBX_FS_RW;
 
-	add_mount(m, rw ? SBX_OP_BIND : SBX_OP_RO_BIND, h->workdir.real, h->workdir.real,
-		SBX_PIN_WORKDIR, 0,
+	sbx_mounts_add(m, rw ? SBX_OP_BIND : SBX_OP_RO_BIND, h->workdir.real,
+		h->workdir.real, SBX_PIN_WORKDIR,
 		rw ? "the project: the one place the agent may change"
 		   : "the project, to read only");
-	for (size_t i = 0; i < h->n_binds; i++)
-		add_mount(m, h->binds[i].rw ? SBX_OP_BIND : SBX_OP_RO_BIND,
-			h->binds[i].real, h->binds[i].real, SBX_PIN_BIND, i,
-			"the user asked for it");
-	return rw ? add_protected(m, h, e) : 0;
-}
+	for (size_t i = 0; i < h->n_binds; i++) {
+		struct sbx_op *op = sbx_mounts_add(m,
+			h->binds[i].rw ? SBX_OP_BIND : SBX_OP_RO_BIND, h->binds[i].real,
+			h->binds[i].real, SBX_PIN_BIND, "the user asked for it");
 
-/* Parents first; equal depth keeps the order of insertion. */
-static void sort_mounts(struct sbx_plan *m)
-{
-	for (size_t i = 1; i < m->n; i++) {
-		struct sbx_op op = m->ops[i];
-		size_t depth = sbx_path_depth(op.dst), j = i;
-
-		for (; j > 0 && sbx_path_depth(m->ops[j - 1].dst) > depth; j--)
-			m->ops[j] = m->ops[j - 1];
-		m->ops[j] = op;
+		if (op)
+			op->pin_index = i;
 	}
+	return sbx_protect_add(m, p, h, e);
 }
 
 /* ---- environment ---- */
@@ -320,7 +248,7 @@ static void add_ca_file(
 		sbx_path_is_beneath(h->workdir.real, real) ||
 		sbx_judge_path(real, "CA file", homes, NULL) < 0)
 		return;
-	add_mount(m, SBX_OP_RO_BIND, real, path, SBX_PIN_NONE, 0,
+	sbx_mounts_add(m, SBX_OP_RO_BIND, real, path, SBX_PIN_NONE,
 		"roots of trust that a passed variable names");
 }
 
@@ -378,7 +306,7 @@ int sbx_plan_build(struct sbx_plan *ret, const struct sbx_policy *p,
 	add_environment(&env, p, h, agent, net);
 	add_system(&m, h, net);
 	add_accounts(&m, h);
-	add_mount(&m, SBX_OP_TMPFS, NULL, h->home, SBX_PIN_NONE, 0,
+	sbx_mounts_add(&m, SBX_OP_TMPFS, NULL, h->home, SBX_PIN_NONE,
 		"private HOME: nothing of the user's is there unless a row binds it");
 	if (sbx_profile_defaults(p->profile)->bind_state)
 		add_user_files(&m, h);
@@ -386,7 +314,7 @@ int sbx_plan_build(struct sbx_plan *ret, const struct sbx_policy *p,
 	add_ca_files(&m, &env, h);
 	r = add_user(&m, p, h, e);
 	if (r == 0) {
-		sort_mounts(&m);
+		sbx_mounts_sort(&m);
 		add_flags(&plan, net);
 		plan.ops = sbx_xrealloc(
 			plan.ops, plan.n + m.n + env.n + 2, sizeof(*plan.ops));

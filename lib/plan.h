@@ -35,7 +35,18 @@ enum sbx_op_kind {
 enum sbx_pin {
 	SBX_PIN_NONE, /* src is a path */
 	SBX_PIN_WORKDIR, /* src lies in, or is, the work dir */
+	SBX_PIN_GIT, /* the same of the repository of a linked work tree */
 	SBX_PIN_BIND, /* src is extra bind number pin_index */
+	_SBX_PIN_MAX,
+};
+
+/* What the launch lets stand at dst while the sandbox lives, where nothing was. */
+enum sbx_reserve {
+	SBX_RESERVE_NONE,
+	SBX_RESERVE_DIR, /* a directory, with text as its .gitignore where there is one */
+	SBX_RESERVE_FILE, /* with the text */
+	SBX_RESERVE_SOCKET, /* that nobody can open; git does not see it */
+	_SBX_RESERVE_MAX,
 };
 
 struct sbx_op {
@@ -44,6 +55,8 @@ struct sbx_op {
 	char *dst; /* owned */
 	enum sbx_pin pin;
 	size_t pin_index;
+	enum sbx_reserve reserve;
+	const char *text; /* borrowed from a table, or NULL */
 	const char *why; /* borrowed from a table, never NULL */
 };
 
@@ -64,6 +77,10 @@ SBX_PUBLIC struct sbx_op *sbx_plan_add(struct sbx_plan *plan, enum sbx_op_kind k
 
 /* Removes operation i. */
 SBX_PUBLIC void sbx_plan_remove(struct sbx_plan *plan, size_t i);
+
+/* The opened directory that sources of this pin lie in, or NULL. */
+SBX_PUBLIC const struct sbx_opened *sbx_plan_base(
+	const struct sbx_host *h, enum sbx_pin pin);
 
 SBX_PUBLIC const char *sbx_op_kind_name(enum sbx_op_kind kind);
 /* True for the kinds that change what the file tree inside looks like. */

@@ -9,6 +9,8 @@ static const char *const profile_names[_SBX_PROFILE_MAX] = { "lenient", "strict"
 static const char *const fs_names[_SBX_FS_MAX] = { "rw", "ro" };
 static const char *const net_names[_SBX_NET_MAX] = { "default", "on", "off" };
 
+static const char *const allow_names[] = { "git-init" };
+
 static const char *name_of(const char *const *names, size_t n, unsigned value)
 {
 	return value < n ? names[value] : "?";
@@ -85,6 +87,24 @@ bool sbx_env_name_valid(const char *name)
 	       name[strspn(name, rest)] == '\0';
 }
 
+const char *sbx_allow_name(enum sbx_allow one)
+{
+	for (unsigned i = 0; i < SBX_ARRAY_SIZE(allow_names); i++)
+		if ((unsigned)one == 1U << i)
+			return allow_names[i];
+	return "?";
+}
+
+int sbx_allow_from_string(const char *s, enum sbx_allow *ret)
+{
+	int i = index_of(allow_names, SBX_ARRAY_SIZE(allow_names), s);
+
+	if (i < 0)
+		return i;
+	*ret = (enum sbx_allow)(1U << i);
+	return 0;
+}
+
 int sbx_policy_check(const struct sbx_policy *p, struct sbx_error *e)
 {
 	if ((unsigned)p->profile >= _SBX_PROFILE_MAX || (unsigned)p->fs >= _SBX_FS_MAX ||
@@ -92,6 +112,9 @@ int sbx_policy_check(const struct sbx_policy *p, struct sbx_error *e)
 		return sbx_error_set(e, SBX_E_PATH_INVALID, 0,
 			"policy: profile %d, fs %d or net %d is out of range",
 			(int)p->profile, (int)p->fs, (int)p->net);
+	if (p->allow & ~(unsigned)_SBX_ALLOW_ALL)
+		return sbx_error_set(e, SBX_E_PATH_INVALID, 0,
+			"policy: allow 0x%x has unknown bits", p->allow);
 	for (size_t i = 0; i < p->n_env; i++)
 		if (!sbx_env_name_valid(p->env[i]))
 			return sbx_error_set(e, SBX_E_ENV_NAME, 0,

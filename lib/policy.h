@@ -34,6 +34,12 @@ struct sbx_bind {
 	bool rw;
 };
 
+/* What is refused inside unless the policy says otherwise: bits of sbx_policy.allow. */
+enum sbx_allow {
+	SBX_ALLOW_GIT_INIT = 1 << 0, /* "git-init": make .git in a work dir without one */
+	_SBX_ALLOW_ALL = SBX_ALLOW_GIT_INIT,
+};
+
 struct sbx_policy {
 	const char *agent; /* a name in the agents table; NULL means "generic" */
 	enum sbx_profile profile;
@@ -44,6 +50,7 @@ struct sbx_policy {
 	size_t n_binds;
 	const char *const *env; /* n_env further variable names to pass, or NULL */
 	size_t n_env;
+	unsigned allow; /* enum sbx_allow */
 };
 
 /* Each pair is made from one table. _from_string returns 0 and writes *ret, or -EINVAL;
@@ -54,6 +61,10 @@ SBX_PUBLIC const char *sbx_fs_name(enum sbx_fs fs);
 SBX_PUBLIC int sbx_fs_from_string(const char *s, enum sbx_fs *ret);
 SBX_PUBLIC const char *sbx_net_name(enum sbx_net net);
 SBX_PUBLIC int sbx_net_from_string(const char *s, enum sbx_net *ret);
+
+/* The name of one bit of enum sbx_allow. */
+SBX_PUBLIC const char *sbx_allow_name(enum sbx_allow one);
+SBX_PUBLIC int sbx_allow_from_string(const char *s, enum sbx_allow *ret);
 
 /* The network mode in force: the policy's own, or the profile's default. */
 SBX_PUBLIC enum sbx_net sbx_policy_net(const struct sbx_policy *p);

@@ -31,16 +31,16 @@ static int open_beneath(int dirfd, const char *rel)
 static int open_pinned(
 	const struct sbx_op *op, const struct sbx_host *h, struct sbx_error *e)
 {
-	const char *work = h->workdir.real;
-	size_t len = strlen(work);
+	const struct sbx_opened *base = op->pin == SBX_PIN_BIND
+						? &h->binds[op->pin_index]
+						: sbx_plan_base(h, op->pin);
+	size_t len = strlen(base->real);
 	int fd;
 
-	if (op->pin == SBX_PIN_BIND)
-		fd = dup_high(h->binds[op->pin_index].fd);
-	else if (op->src[len] == '\0')
-		fd = dup_high(h->workdir.fd);
+	if (op->pin == SBX_PIN_BIND || op->src[len] == '\0')
+		fd = dup_high(base->fd);
 	else
-		fd = open_beneath(h->workdir.fd, op->src + len + 1);
+		fd = open_beneath(base->fd, op->src + len + 1);
 	if (fd < 0)
 		return sbx_error_set(e, SBX_E_PATH_CHANGED, -fd,
 			"'%s' cannot be opened as it was found: %s", op->src,

@@ -18,6 +18,7 @@
 #include "plan.h"
 #include "policy.h"
 #include "profiles.h"
+#include "protect.h"
 #include "util.h"
 
 /* "0.1.0", the version of the library at run time. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
 
 static void *or_abort(void *p)
@@ -168,12 +169,9 @@ int sbx_fd_high(int fd)
 	return high < 0 ? -err : high;
 }
 
-int sbx_pipe(int ret[2])
+/* Takes p. */
+static int both_high(int p[2], int ret[2])
 {
-	int p[2];
-
-	if (pipe2(p, O_CLOEXEC) < 0)
-		return -errno;
 	p[0] = sbx_fd_high(p[0]);
 	p[1] = sbx_fd_high(p[1]);
 	if (p[0] < 0 || p[1] < 0) {
@@ -184,6 +182,22 @@ int sbx_pipe(int ret[2])
 	ret[0] = p[0];
 	ret[1] = p[1];
 	return 0;
+}
+
+int sbx_pipe(int ret[2])
+{
+	int p[2];
+
+	return pipe2(p, O_CLOEXEC) < 0 ? -errno : both_high(p, ret);
+}
+
+int sbx_socketpair(int ret[2])
+{
+	int p[2];
+
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p) < 0
+		       ? -errno
+		       : both_high(p, ret);
 }
 
 /* Takes fd. */

@@ -81,6 +81,9 @@ SBX_PUBLIC int sbx_fd_high(int fd);
 /* A pipe of such descriptors: ret[0] to read, ret[1] to write. 0 or -errno. */
 SBX_PUBLIC int sbx_pipe(int ret[2]);
 
+/* A pair of connected stream sockets, likewise. */
+SBX_PUBLIC int sbx_socketpair(int ret[2]);
+
 /* A close-on-exec, sealed memory file holding buf, its offset at 0. Returns fd or -errno. */
 SBX_PUBLIC int sbx_memfd(const char *name, const void *buf, size_t len);
 

@@ -33,7 +33,12 @@ static int wrap_plan(struct sbx_wrapped *w, char *const cmd[],
 		for (size_t i = 0; i < a.args.n; i++)
 			sbx_strv_add(&w->argv, a.args.v[i]);
 		sbx_strv_add(&w->argv, "--");
-		sbx_init_words(&w->argv, image, -1, -1, 0);
+		sbx_init_words(&w->argv,
+			&(struct sbx_init_fds){ .image = image,
+				.control = -1,
+				.status = -1,
+				.keeper = -1 },
+			0);
 		for (size_t i = 0; cmd[i]; i++)
 			sbx_strv_add(&w->argv, cmd[i]);
 		w->env = a.env;
@@ -47,6 +52,17 @@ static int wrap_plan(struct sbx_wrapped *w, char *const cmd[],
 	return r;
 }
 
+/* Nobody would make what is to stand there, nor remove it: said instead. */
+static void take_reserved(struct sbx_wrapped *w, struct sbx_plan *plan)
+{
+	for (size_t i = plan->n; i-- > 0;) {
+		if (plan->ops[i].reserve == SBX_RESERVE_NONE)
+			continue;
+		sbx_strv_add(&w->unreserved, plan->ops[i].dst);
+		sbx_plan_remove(plan, i);
+	}
+}
+
 int sbx_wrap(struct sbx_wrapped *ret, char *const cmd[], const struct sbx_policy *p,
 	const struct sbx_host_opts *opts, struct sbx_error *e)
 {
@@ -58,6 +74,8 @@ int sbx_wrap(struct sbx_wrapped *ret, char *const cmd[], const struct sbx_policy
 	if (r < 0)
 		return r;
 	r = sbx_plan_build(&plan, p, &h, e);
+	if (r == 0)
+		take_reserved(&w, &plan);
 	if (r == 0)
 		r = wrap_plan(&w, cmd, &plan, &h, e);
 	sbx_plan_done(&plan);
@@ -73,6 +91,7 @@ void sbx_wrapped_done(struct sbx_wrapped *w)
 {
 	sbx_strv_done(&w->argv);
 	sbx_strv_done(&w->env);
+	sbx_strv_done(&w->unreserved);
 	for (size_t i = 0; i < w->n_fds; i++)
 		sbx_close_fd(&w->fds[i]);
 	free(w->fds);

@@ -23,7 +23,17 @@ static const char *const with_network[] = { "ro /etc/ca-certificates",
 
 /* S1, S7, S8: the work dir, what is protected in it, and what holds that in place. */
 static const char *const work_rw[] = { "rw %W", "rw %W/.git", "ro %W/.git/hooks",
-	"ro %W/.git/config", "ro %W/.claude", "ro %W/.mcp.json", NULL };
+	"ro %W/.git/config", "ro %W/.claude", "ro %W/.mcp.json",
+	/* absent in the scene, and reserved */
+	"ro %W/.git/config.worktree", "ro %W/.git/commondir", "ro %W/.git/modules",
+	"ro %W/.git/worktrees", "rw %W/.git/modules/own", "ro %W/.git/modules/own/hooks",
+	"ro %W/.git/modules/own/config", "ro %W/.git/modules/own/config.worktree",
+	"ro %W/.git/modules/own/commondir", "ro %W/.git/modules/own/modules",
+	"ro %W/.git/modules/own/worktrees", "rw %W/.git/worktrees/own",
+	"ro %W/.git/worktrees/own/gitdir", "ro %W/.git/worktrees/own/commondir",
+	"ro %W/.git/worktrees/own/config.worktree", "ro %W/.codex", "ro %W/.gemini",
+	"ro %W/.opencode", "ro %W/opencode.json", "ro %W/opencode.jsonc", "ro %W/.cursor",
+	"ro %W/.kiro", NULL };
 static const char *const work_ro[] = { "ro %W", NULL };
 
 /* S9: an agent's own; of the files that the scene has. */

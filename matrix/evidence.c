@@ -1,5 +1,7 @@
 #include "evidence.h"
 
+#include "sbx.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +116,14 @@ int evidence_effect(const char *op, char *const *args, const char *token)
 	return there ? 1 : -1;
 }
 
+/* The next cell's sandbox may be there already, and keep its places. */
+static bool is_placeholder(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && sbx_keeper_made(&st);
+}
+
 /* New, empty directories from path upwards, never above the scene's own. */
 static void remove_empty_parents(const char *path, const struct tree *t)
 {
@@ -125,6 +135,8 @@ static void remove_empty_parents(const char *path, const struct tree *t)
 		if (slash == NULL)
 			return;
 		*slash = '\0';
+		if (is_placeholder(dir))
+			return;
 		if (strncmp(dir, t->home, strlen(t->home)) != 0 || rmdir(dir) < 0)
 			return;
 	}
@@ -149,7 +161,7 @@ void evidence_clean(const char *op, char *const *args, int effect, const struct 
 	} else if (effects[i].effect == EFFECT_TOKEN && effect > 0) {
 		tree_restore_file(t, args[0]);
 	}
-	if (effects[i].deep && !tree_has(t, args[0])) {
+	if (effects[i].deep && !tree_has(t, args[0]) && !is_placeholder(args[0])) {
 		unlink(args[0]);
 		remove_empty_parents(args[0], t);
 	}

@@ -103,6 +103,10 @@ static const struct stage stages[] = {
 	{ "git_planted", stage_git_planted, 1, { .native = true } },
 	{ "git_commondir", stage_git_commondir, 1, { .native = true } },
 	{ "git_nested", stage_git_nested, 1, { .native = true } },
+	{ "git_below", stage_git_below, 4, { .native = true } },
+	{ "git_init", stage_git_init, 1, { .native = true } },
+	{ "git_below_planted", stage_git_below_planted, 1, { .native = true } },
+	{ "git_linked_planted", stage_git_linked_planted, 1, { .native = true } },
 
 	/* the command */
 	{ "separator", stage_separator, 1,
@@ -204,12 +208,18 @@ void play_stop(struct play *p, const char *what)
 	_exit(0);
 }
 
+bool play_probe_into(struct play *p, const char *work)
+{
+	SBX_CLEANUP_FREE char *probe = play_probe_in(p, work);
+
+	return link(p->scene->probe, probe) == 0;
+}
+
 char *play_workdir(struct play *p, const char *name)
 {
 	SBX_CLEANUP_FREE char *path = play_path(p, name);
-	SBX_CLEANUP_FREE char *probe = play_probe_in(p, path);
 
-	if (mkdir(path, 0700) < 0 || link(p->scene->probe, probe) < 0)
+	if (mkdir(path, 0700) < 0 || !play_probe_into(p, path))
 		play_stop(p, "work dir");
 	return SBX_TAKE_PTR(path);
 }

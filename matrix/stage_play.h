@@ -145,6 +145,8 @@ bool play_ends(int pidfd, int timeout_ms);
 /* A new directory below the play's, with the probe in it: a work dir. Owned path; without it
  * the play stops. */
 char *play_workdir(struct play *p, const char *name);
+/* The probe in a directory that the scenario has made. */
+bool play_probe_into(struct play *p, const char *work);
 /* Path of the probe in such a work dir. Owned. */
 char *play_probe_in(struct play *p, const char *work);
 /* Path below the play's directory. Owned. */
@@ -206,5 +208,9 @@ void stage_git_worktree(struct play *p);
 void stage_git_planted(struct play *p);
 void stage_git_commondir(struct play *p);
 void stage_git_nested(struct play *p);
+void stage_git_below(struct play *p);
+void stage_git_init(struct play *p);
+void stage_git_below_planted(struct play *p);
+void stage_git_linked_planted(struct play *p);
 void stage_early_payload(struct play *p);
 void stage_separator(struct play *p);

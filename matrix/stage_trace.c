@@ -8,6 +8,7 @@
 #include <sys/pidfd.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 pid_t play_runner(struct try *t, struct play *p, char *const cmd[], bool traced)
 {
@@ -66,6 +67,16 @@ struct chase {
 	bool early; /* the next one has stopped before its maker told of it */
 };
 
+/* The launch's other process, which has no file. */
+static bool is_keeper(pid_t pid)
+{
+	SBX_CLEANUP_FREE char *path = sbx_xasprintf("/proc/%d/exe", (int)pid);
+	char exe[32] = "";
+
+	return readlink(path, exe, sizeof(exe) - 1) > 0 &&
+	       strncmp(exe, "/memfd:", 7) == 0;
+}
+
 /* One stop of a traced process. True when the goal has been reached: it is stopped then, at
  * its very start, and so is who made it. bwrap is met when it has been executed. */
 static bool met(struct chase *c, pid_t pid, int status, int goal)
@@ -73,6 +84,10 @@ static bool met(struct chase *c, pid_t pid, int status, int goal)
 	int event = status >> 16, sig = WSTOPSIG(status);
 	bool news = false, keep = false;
 
+	if (event == PTRACE_EVENT_EXEC && c->last < 0 && is_keeper(pid)) {
+		ptrace(PTRACE_DETACH, pid, 0, 0);
+		return false;
+	}
 	if (event == PTRACE_EVENT_EXEC && c->last < 0) {
 		c->who[++c->last] = pid;
 		news = keep = goal == BWRAP;

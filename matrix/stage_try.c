@@ -87,8 +87,12 @@ static void weaken(struct try *t, const struct weakening *w)
 		if (i < plan->n)
 			sbx_plan_remove(plan, i);
 	}
-	for (size_t i = 0; w->unpinned && i < plan->n; i++)
+	for (size_t i = 0; w->unpinned && i < plan->n; i++) {
 		plan->ops[i].pin = SBX_PIN_NONE;
+		/* Placeholders stand in the directory that was judged. */
+		if (plan->ops[i].reserve != SBX_RESERVE_NONE)
+			sbx_plan_remove(plan, i--);
+	}
 }
 
 int try_plan(struct try *t, struct play *p, const char *work)

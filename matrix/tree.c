@@ -1,6 +1,7 @@
 #include "tree.h"
 
 #include "probe_hash.h"
+#include "sbx.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -76,6 +77,14 @@ static const char *const files[] = {
 	WORK "/.git/hooks/pre-commit.sample",
 	WORK "/.git/objects/info/keep",
 	WORK "/.git/refs/heads/keep",
+	/* a submodule's repository and a linked work tree's own files */
+	WORK "/.git/modules/own/HEAD",
+	WORK "/.git/modules/own/config",
+	WORK "/.git/modules/own/hooks/keep",
+	WORK "/.git/modules/own/objects/keep",
+	WORK "/.git/worktrees/own/HEAD",
+	WORK "/.git/worktrees/own/gitdir",
+	WORK "/.git/worktrees/own/commondir",
 	WORK "/.claude/settings.json",
 	WORK "/.mcp.json",
 	/* and the one next to it */
@@ -154,6 +163,9 @@ static const struct {
 	const char *text;
 } plain[] = {
 	{ WORK "/.git/HEAD", "ref: refs/heads/main\n" },
+	{ WORK "/.git/modules/own/HEAD", "ref: refs/heads/main\n" },
+	{ WORK "/.git/worktrees/own/HEAD", "ref: refs/heads/main\n" },
+	{ WORK "/.git/worktrees/own/commondir", "../..\n" },
 	{ ".gitconfig", "[user]\n\tname = sbx\n\temail = sbx@localhost\n" },
 	{ WORK "/.git/config",
 		"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n" },
@@ -173,6 +185,8 @@ static const char *const transcripts[] = { ".claude/projects", ".codex/sessions"
 	".gemini/tmp", ".cursor/chats", ".kiro/sessions/cli" };
 
 static const char *const protected_rel[] = { WORK "/.git/hooks", WORK "/.git/config",
+	WORK "/.git/modules/own/hooks", WORK "/.git/modules/own/config",
+	WORK "/.git/worktrees/own/gitdir", WORK "/.git/worktrees/own/commondir",
 	WORK "/.claude", WORK "/.mcp.json", WORK "/.codex", WORK "/.gemini",
 	WORK "/.opencode", WORK "/opencode.json", WORK "/.cursor", WORK "/.kiro" };
 
@@ -372,6 +386,10 @@ static void remove_strangers(const struct tree *t)
 		if (rel == NULL || e->fts_info == FTS_DP || belongs(rel) ||
 			(e->fts_statp && S_ISSOCK(e->fts_statp->st_mode)))
 			continue;
+		if (e->fts_statp && sbx_keeper_made(e->fts_statp)) {
+			fts_set(fts, e, FTS_SKIP);
+			continue;
+		}
 		sbx_strv_add(&strangers, e->fts_path);
 		fts_set(fts, e, FTS_SKIP);
 	}
@@ -456,6 +474,9 @@ static int add_directory(struct tree_print *p, int fd, char *rel, size_t len)
 			r = -errno;
 		if (r < 0)
 			break;
+		/* The next cell's sandbox may be there already, and keep its places. */
+		if (sbx_keeper_made(&st))
+			continue;
 		part = part_of(rel);
 		if (part >= 0)
 			p->part[part] += entry_hash(rel, &st);

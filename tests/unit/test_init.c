@@ -46,7 +46,12 @@ static void start_after(struct child *c, char *const cmd[], void (*before)(void)
 	assert_true(image > 2);
 	assert_int_equal(sbx_pipe(control), 0);
 	assert_int_equal(sbx_pipe(status), 0);
-	sbx_init_words(&argv, image, control[0], status[1], 0);
+	sbx_init_words(&argv,
+		&(struct sbx_init_fds){ .image = image,
+			.control = control[0],
+			.status = status[1],
+			.keeper = -1 },
+		0);
 	for (; *cmd; cmd++)
 		sbx_strv_add(&argv, *cmd);
 	c->pid = fork();

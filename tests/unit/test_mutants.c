@@ -23,6 +23,7 @@ static void make(struct fixture *f, const char *agent, enum sbx_net net)
 	free(f->host.home_real);
 	f->host.home = sbx_xstrdup("/s/home");
 	f->host.home_real = sbx_xstrdup("/s/home");
+	t_host_dir(&f->host, "/s/home/p/app/.git");
 	t_host_dir(&f->host, "/s/home/p/app/.git/hooks");
 	t_host_file(&f->host, "/s/home/.claude/settings.json");
 	t_host_file(&f->host, "/s/home/.claude.json");

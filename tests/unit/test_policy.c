@@ -21,6 +21,16 @@ static void names_go_both_ways(void **state)
 		assert_int_equal(sbx_net_from_string(sbx_net_name(i), &net), 0);
 		assert_int_equal(net, i);
 	}
+	for (unsigned bit = 1; bit & _SBX_ALLOW_ALL; bit <<= 1) {
+		enum sbx_allow one = 0;
+
+		assert_int_equal(
+			sbx_allow_from_string(sbx_allow_name((enum sbx_allow)bit), &one),
+			0);
+		assert_int_equal(one, bit);
+	}
+	assert_int_equal(
+		sbx_policy_check(&(struct sbx_policy){ .allow = ~0U }, NULL), -EINVAL);
 	assert_int_equal(sbx_profile_from_string("Lenient", &p), -EINVAL);
 	assert_int_equal(sbx_fs_from_string(NULL, &fs), -EINVAL);
 	assert_string_equal(sbx_profile_name(_SBX_PROFILE_MAX), "?");

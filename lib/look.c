@@ -1,0 +1,71 @@
+#include "look.h"
+
+#include "keeper_mark.h"
+#include "path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+static enum sbx_ftype ftype_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return SBX_FT_FILE;
+	case S_IFDIR:
+		return SBX_FT_DIR;
+	case S_IFLNK:
+		return SBX_FT_LINK;
+	default:
+		return SBX_FT_OTHER;
+	}
+}
+
+void sbx_look_at(struct sbx_host *h, const char *path)
+{
+	char real[PATH_MAX], link[PATH_MAX];
+	struct stat lst, st;
+	enum sbx_ftype type, target = SBX_FT_ABSENT;
+	ssize_t n = -1;
+	bool resolved = false;
+
+	if (lstat(path, &lst) < 0) {
+		sbx_host_add_fact(h, path, SBX_FT_ABSENT, SBX_FT_ABSENT, NULL, NULL);
+		return;
+	}
+	type = ftype_of(lst.st_mode);
+	if (type != SBX_FT_LINK)
+		target = type;
+	else if (stat(path, &st) == 0)
+		target = ftype_of(st.st_mode);
+	if (type == SBX_FT_LINK) {
+		n = readlink(path, link, sizeof(link) - 1);
+		resolved = realpath(path, real) != NULL;
+	}
+	if (n >= 0)
+		link[n] = '\0';
+	sbx_host_add_fact(
+		h, path, type, target, n >= 0 ? link : NULL, resolved ? real : NULL);
+	if (keeper_made(&lst))
+		sbx_host_change_fact(h, path)->reserved = true;
+}
+
+void sbx_look_beneath(struct sbx_host *h, const char *dir, const char *rel)
+{
+	SBX_CLEANUP_FREE char *path = sbx_path_join(dir, rel);
+
+	sbx_look_at(h, path);
+}
+
+void sbx_look_protected(struct sbx_host *h, const char *dir, const char *rel)
+{
+	SBX_CLEANUP_FREE char *path = sbx_path_join(dir, rel);
+	SBX_CLEANUP_FREE char *parent = sbx_path_parent(path);
+	struct sbx_fact *f;
+
+	sbx_look_at(h, path);
+	f = sbx_host_change_fact(h, path);
+	f->closed = f->type == SBX_FT_ABSENT &&
+		    faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) < 0;
+}
