@@ -53,6 +53,8 @@ const struct role roles_more[] = {
 	PATH("@worktree_index", "{work}/.git/worktrees/own/{new}"),
 	PATH("@git_modules", "{work}/.git/modules/lib/hooks/{new}"),
 	PATH("@git_worktree_commondir", "{work}/.git/worktrees/w/commondir"),
+	PATH("@codex_file", "{work}/.codex"),
+	PATH("@opencode_jsonc", "{work}/opencode.jsonc"),
 	PATH("@opencode_json", "{work}/opencode.json"),
 	PATH("@tool", "{home}/.local/bin/tool"),
 	PATH("@job_service", "{home}/.config/systemd/user/job.service"),

@@ -2,8 +2,13 @@
  * nothing by itself: what it covered, or what needed it, tells only sometimes. */
 #include "probe.h"
 
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define ACT(name) \
 	static void name(const struct probe_ctx *c, char **a, struct probe_result *r)
@@ -12,6 +17,7 @@
 static char info[262144];
 
 static struct line {
+	uint64_t id;
 	char *point, *opts, *type;
 } lines[MAX_MOUNTS];
 
@@ -29,6 +35,7 @@ static void parse_line(char *line)
 	l->type = dash + 3;
 	l->type[strcspn(l->type, " ")] = '\0';
 	word = strtok_r(line, " ", &save);
+	l->id = word ? strtoull(word, NULL, 10) : 0;
 	for (int i = 1; word && i < 5; i++)
 		word = strtok_r(NULL, " ", &save);
 	l->point = word;
@@ -82,6 +89,23 @@ static bool as_promised(const struct line *l, const char *kind, size_t len)
 	return !ro && safe && strlen(l->type) == len && strncmp(l->type, kind, len) == 0;
 }
 
+/* Is this mount what stands at its place, or has another one been put over it, or above it? Kernels
+ * before 5.8 do not tell. */
+static bool on_top(const struct line *l)
+{
+	/* struct statx: the C library may not know all of it. */
+	union {
+		uint64_t words[32];
+		uint32_t mask;
+	} st = { { 0 } };
+	const uint32_t mount_id = 0x1000;
+
+	if (syscall(SYS_statx, AT_FDCWD, l->point, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		    mount_id, &st) < 0)
+		return false;
+	return !(st.mask & mount_id) || st.words[18] == l->id;
+}
+
 /* The last one at a place is the one that counts. */
 static bool found(const char *entry, size_t len)
 {
@@ -91,7 +115,7 @@ static bool found(const char *entry, size_t len)
 
 	for (int i = n_lines - 1; i >= 0; i--)
 		if (strlen(lines[i].point) == n && strncmp(lines[i].point, path, n) == 0)
-			return as_promised(&lines[i], entry, kind);
+			return as_promised(&lines[i], entry, kind) && on_top(&lines[i]);
 	return false;
 }
 
