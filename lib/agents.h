@@ -17,10 +17,18 @@ enum sbx_path_mode {
 	_SBX_PATH_MODE_MAX,
 };
 
+/* Which part of a state directory belongs to a project (transcripts.h). */
+enum sbx_by {
+	SBX_BY_NOTHING, /* it cannot be told: the whole of it is bound */
+	SBX_BY_PATH, /* named after the project's path */
+	SBX_BY_MARKER, /* a file in it names the project */
+};
+
 struct sbx_agent_path {
 	const char *path;
 	enum sbx_path_mode mode;
 	const char *why;
+	enum sbx_by by; /* of SBX_PATH_STATE; one such path an agent at most */
 };
 
 /* A variable given a fixed value inside. */

@@ -3,6 +3,7 @@
 #include "gitdirs.h"
 #include "look.h"
 #include "protect.h"
+#include "transcripts.h"
 
 #include "judge.h"
 #include "path.h"
@@ -108,8 +109,10 @@ static void collect_facts(struct sbx_host *h, const struct sbx_agent *agent)
 		sbx_look_at(h, sys[i]);
 	for (size_t i = 0; user[i]; i++)
 		sbx_look_beneath(h, h->home, user[i]);
-	for (const struct sbx_agent_path *p = agent->paths; p->path; p++)
+	for (const struct sbx_agent_path *p = agent->paths; p->path; p++) {
 		sbx_look_beneath(h, p->path[0] == '/' ? "/" : h->home, p->path);
+		sbx_transcripts_read(h, p);
+	}
 	prot = sbx_protected_paths(&n);
 	sbx_look_protected(h, h->workdir.real, ".git");
 	for (size_t i = 0; i < n; i++)
@@ -349,6 +352,10 @@ void sbx_host_done(struct sbx_host *h)
 	sbx_close_fd(&h->workdir.fd);
 	sbx_strv_done(&h->modules);
 	sbx_strv_done(&h->worktrees);
+	if (h->state.real)
+		sbx_close_fd(&h->state.fd);
+	free(h->state.real);
+	free(h->state_name);
 	if (h->git.real)
 		sbx_close_fd(&h->git.fd);
 	free(h->git.real);

@@ -62,6 +62,10 @@ struct sbx_host {
 	 * tree's own in it ("worktrees/N"); else both NULL. */
 	struct sbx_opened git;
 	char *git_admin;
+	/* Of an agent that keeps transcripts by project: its directory of them, and the project's
+	 * name in it; else both NULL. */
+	struct sbx_opened state;
+	char *state_name;
 	struct sbx_opened *binds; /* the policy's extra binds, in its order */
 	size_t n_binds;
 	struct sbx_fact *facts; /* sorted by path */

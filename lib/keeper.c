@@ -28,7 +28,7 @@ enum place {
 	AT_STATUS,
 	AT_SANDBOX,
 	AT_BASE,
-	AT_END = AT_BASE + 2,
+	AT_END = AT_BASE + 3,
 };
 
 static const char image_path[] = "/proc/self/fd/3";
@@ -40,12 +40,25 @@ _Static_assert(AT_IMAGE == 3 && AT_LIST == 4 && AT_STATUS == 5 && AT_SANDBOX == 
 /* The directories that places lie in. */
 static const struct sbx_opened *base_at(const struct sbx_host *h, int i)
 {
-	return i == 0 ? &h->workdir : &h->git;
+	const struct sbx_opened *const bases[] = { &h->workdir, &h->git, &h->state };
+
+	return bases[i];
 }
 
 static int base_of(const struct sbx_host *h, const char *path)
 {
-	return sbx_path_is_beneath(path, h->workdir.real) ? 0 : 1;
+	int i = 0;
+
+	while (AT_BASE + i < AT_END - 1 &&
+		!(base_at(h, i)->real && sbx_path_is_beneath(path, base_at(h, i)->real)))
+		i++;
+	return i;
+}
+
+/* Where the placeholder of op stands. */
+static const char *place_of(const struct sbx_op *op)
+{
+	return op->kind == SBX_OP_TEXT ? op->dst : op->src;
 }
 
 /* As init/keeper.c has them. */
@@ -68,12 +81,12 @@ static void add_word(char **list, size_t *len, const char *word)
 static void add_record(
 	char **list, size_t *len, const struct sbx_op *op, const struct sbx_host *h)
 {
-	int base = base_of(h, op->dst);
+	int base = base_of(h, place_of(op));
 	SBX_CLEANUP_FREE char *number = sbx_xasprintf("%d", AT_BASE + base);
 
 	add_word(list, len, number);
 	add_word(list, len, kinds[op->reserve]);
-	add_word(list, len, op->dst + strlen(base_at(h, base)->real) + 1);
+	add_word(list, len, place_of(op) + strlen(base_at(h, base)->real) + 1);
 	add_word(list, len, op->text ? op->text : "");
 }
 

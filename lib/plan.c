@@ -46,6 +46,8 @@ const struct sbx_opened *sbx_plan_base(const struct sbx_host *h, enum sbx_pin pi
 		return &h->workdir;
 	case SBX_PIN_GIT:
 		return h->git.real ? &h->git : NULL;
+	case SBX_PIN_STATE:
+		return h->state.real ? &h->state : NULL;
 	default:
 		return NULL;
 	}
@@ -157,6 +159,28 @@ static enum sbx_op_kind kind_of_mode(enum sbx_path_mode mode)
 	}
 }
 
+/* Of a directory of transcripts this project's alone; one that is not there yet is made, and
+ * goes when nothing was put in it. */
+static void add_project_state(
+	struct sbx_plan *m, const struct sbx_host *h, const struct sbx_agent_path *p)
+{
+	SBX_CLEANUP_FREE char *src = NULL, *dir = sbx_path_join(h->home, p->path),
+			      *dst = NULL;
+	const struct sbx_fact *f;
+	struct sbx_op *op;
+
+	if (h->state_name == NULL)
+		return;
+	src = sbx_path_join(h->state.real, h->state_name);
+	dst = sbx_path_join(dir, h->state_name);
+	f = sbx_host_fact(h, src);
+	if (f->closed || (f->type != SBX_FT_DIR && f->type != SBX_FT_ABSENT))
+		return;
+	op = sbx_mounts_add(m, SBX_OP_BIND, src, dst, SBX_PIN_STATE, p->why);
+	if (op && (f->type == SBX_FT_ABSENT || f->reserved))
+		op->reserve = SBX_RESERVE_DIR;
+}
+
 static void add_agent(struct sbx_plan *m, const struct sbx_host *h,
 	const struct sbx_agent *agent, bool bind_state)
 {
@@ -170,7 +194,9 @@ static void add_agent(struct sbx_plan *m, const struct sbx_host *h,
 				    ? f->target == SBX_FT_FILE
 				    : f->target == SBX_FT_FILE || f->target == SBX_FT_DIR;
 
-		if (fits && (system || bind_state))
+		if (fits && bind_state && p->by != SBX_BY_NOTHING)
+			add_project_state(m, h, p);
+		else if (fits && (system || bind_state))
 			sbx_mounts_add(m, kind_of_mode(p->mode), f->real ? f->real : path,
 				path, SBX_PIN_NONE, p->why);
 	}

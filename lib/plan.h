@@ -36,6 +36,7 @@ enum sbx_pin {
 	SBX_PIN_NONE, /* src is a path */
 	SBX_PIN_WORKDIR, /* src lies in, or is, the work dir */
 	SBX_PIN_GIT, /* the same of the repository of a linked work tree */
+	SBX_PIN_STATE, /* the same of the agent's directory of transcripts */
 	SBX_PIN_BIND, /* src is extra bind number pin_index */
 	_SBX_PIN_MAX,
 };

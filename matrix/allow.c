@@ -4,7 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* S15: system directories, and the files of /etc; S16: private places. %H home, %W work dir. */
+/* S15: system directories, and the files of /etc; S16: private places. %H home, %W work dir, %S its name
+ * among claude's projects. */
 static const char *const everywhere[] = { "tmpfs /", "ro /usr", "ro /bin", "ro /sbin",
 	"ro /lib", "ro /lib32", "ro /lib64", "ro /libx32", "tmpfs /tmp", "tmpfs /var/tmp",
 	"tmpfs %H", "proc /proc", "ro /proc/keys", "ro /proc/key-users", "ro /proc/sys",
@@ -45,7 +46,7 @@ static const struct {
 } own[] = {
 	{ "claude", "ro /etc/claude-code",
 		{ "ro %H/.claude/settings.json", "ro %H/.claude/.credentials.json",
-			"ro %H/.claude/CLAUDE.md", "rw %H/.claude/projects",
+			"ro %H/.claude/CLAUDE.md", "rw %H/.claude/projects/%S",
 			"ro %H/.claude/hooks" },
 		"ANTHROPIC_API_KEY" },
 	{ "codex", "ro /etc/codex",
@@ -54,7 +55,7 @@ static const struct {
 		"OPENAI_API_KEY" },
 	{ "gemini", "ro /etc/gemini-cli",
 		{ "ro %H/.gemini/settings.json", "ro %H/.gemini/oauth_creds.json",
-			"rw %H/.gemini/tmp", "ro %H/.gemini/extensions" },
+			"rw %H/.gemini/tmp/app", "ro %H/.gemini/extensions" },
 		"GEMINI_API_KEY" },
 	{ "opencode", "ro /etc/opencode",
 		{ "ro %H/.config/opencode/opencode.json",
@@ -103,9 +104,14 @@ static void put(struct out *o, const char *text, size_t len)
 
 static void put_line(struct out *o, const char *line, const struct tree *t)
 {
+	SBX_CLEANUP_FREE char *slug = tree_slug(t);
+
 	for (const char *p = line; *p;) {
 		size_t n = strcspn(p, "%");
-		const char *with = p[n] == 0 ? "" : p[n + 1] == 'H' ? t->home : t->work;
+		const char *with = p[n] == 0         ? ""
+				   : p[n + 1] == 'H' ? t->home
+				   : p[n + 1] == 'S' ? slug
+						     : t->work;
 
 		put(o, p, n);
 		put(o, with, strlen(with));

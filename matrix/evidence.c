@@ -135,7 +135,7 @@ static void remove_empty_parents(const char *path, const struct tree *t)
 		if (slash == NULL)
 			return;
 		*slash = '\0';
-		if (is_placeholder(dir))
+		if (is_placeholder(dir) || tree_is_transcripts(t, dir))
 			return;
 		if (strncmp(dir, t->home, strlen(t->home)) != 0 || rmdir(dir) < 0)
 			return;

@@ -9,18 +9,19 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
-/* By agent: its executable config, its credentials, its transcripts, its state root, and a
- * directory of what it runs or obeys. */
+/* By agent: its executable config, its credentials, its transcripts (a path that ends with a
+ * slash goes on with the project's own name), its state root, and a directory of what it runs or
+ * obeys. */
 static const struct {
 	const char *agent;
 	const char *config, *credentials, *state, *root, *orders;
 } own[] = {
 	{ "claude", ".claude/settings.json", ".claude/.credentials.json",
-		".claude/projects/old", ".claude", ".claude/hooks" },
+		".claude/projects/", ".claude", ".claude/hooks" },
 	{ "codex", ".codex/config.toml", ".codex/auth.json", ".codex/sessions", ".codex",
 		".codex/skills" },
 	{ "gemini", ".gemini/settings.json", ".gemini/oauth_creds.json",
-		".gemini/tmp/old", ".gemini", ".gemini/extensions" },
+		".gemini/tmp/app", ".gemini", ".gemini/extensions" },
 	{ "opencode", ".config/opencode/opencode.json", ".local/share/opencode/auth.json",
 		".local/share/opencode", ".config/opencode", ".config/opencode/plugin" },
 	{ "agent", ".cursor/mcp.json", ".config/cursor/auth.json", ".cursor/chats",
@@ -67,6 +68,14 @@ static void put(struct text *t, const char *fmt, ...)
 	if (n < 0 || (size_t)n >= sizeof(t->buf) - t->len)
 		abort();
 	t->len += (size_t)n;
+}
+
+static void put_own(struct text *t, const struct scene *s, const char *path)
+{
+	SBX_CLEANUP_FREE char *slug = tree_slug(&s->tree);
+	size_t len = strlen(path);
+
+	put(t, "%s%s", path, path[len - 1] == '/' ? slug : "");
 }
 
 static void put_hash(struct text *t, uint64_t h)
@@ -242,7 +251,7 @@ static bool put_call(
 	else if (strcmp(word, "fd") == 0)
 		put(t, "%d", leak_number(s, arg));
 	else if (strcmp(word, "own") == 0)
-		put(t, "%s", own_path(agent, arg));
+		put_own(t, s, own_path(agent, arg));
 	else if (strcmp(word, "ownhash") == 0)
 		put_hash(t, tree_canary_hash(&s->tree, own_path(agent, arg)));
 	else

@@ -57,6 +57,7 @@ static const char *const files[] = {
 	".gemini/settings.json",
 	".gemini/oauth_creds.json",
 	".gemini/tmp/old/chat.json",
+	".gemini/tmp/app/.project_root",
 	".gemini/history/old/.project_root",
 	".config/opencode/opencode.json",
 	".local/share/opencode/auth.json",
@@ -162,6 +163,7 @@ static const struct {
 	const char *rel;
 	const char *text;
 } plain[] = {
+	{ ".gemini/tmp/app/.project_root", "%W" },
 	{ WORK "/.git/HEAD", "ref: refs/heads/main\n" },
 	{ WORK "/.git/modules/own/HEAD", "ref: refs/heads/main\n" },
 	{ WORK "/.git/worktrees/own/HEAD", "ref: refs/heads/main\n" },
@@ -205,11 +207,24 @@ static bool beneath(const char *rel, const char *const *dirs, size_t n)
 	return false;
 }
 
+char *tree_slug(const struct tree *t)
+{
+	char *slug = sbx_xstrdup(t->work);
+
+	for (char *p = slug; *p; p++)
+		if (strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+			      "0123456789") == 0)
+			*p = '-';
+	return slug;
+}
+
 char *tree_canary(const struct tree *t, const char *rel)
 {
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(plain); i++)
 		if (strcmp(plain[i].rel, rel) == 0)
-			return sbx_xstrdup(plain[i].text);
+			return sbx_xstrdup(strcmp(plain[i].text, "%W") == 0
+						   ? t->work
+						   : plain[i].text);
 	return sbx_xasprintf("sbx-canary %s %s\n", t->nonce, rel);
 }
 
@@ -309,6 +324,13 @@ bool tree_is_material(const struct tree *t, const char *path)
 	const char *rel = below_home(t, path);
 
 	return rel && beneath(rel, &own_dirs[1], 1);
+}
+
+bool tree_is_transcripts(const struct tree *t, const char *path)
+{
+	const char *rel = below_home(t, path);
+
+	return rel && beneath(rel, transcripts, SBX_ARRAY_SIZE(transcripts));
 }
 
 bool tree_has(const struct tree *t, const char *path)

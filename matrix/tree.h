@@ -21,6 +21,10 @@ int tree_create(struct tree *t);
 #define TREE_PROBES ".probes" /* the probe programs */
 #define TREE_MATERIAL ".material" /* what destructive acts are done to */
 
+/* What claude calls the project in its own directory: the path of the work dir, with '-' for
+ * everything that is no letter or digit. Owned. */
+char *tree_slug(const struct tree *t);
+
 /* The canary of a path relative to home. Owned. */
 char *tree_canary(const struct tree *t, const char *rel);
 uint64_t tree_canary_hash(const struct tree *t, const char *rel);
@@ -34,6 +38,9 @@ void tree_restore_file(const struct tree *t, const char *path);
 
 /* Does the full path lie in the material? */
 bool tree_is_material(const struct tree *t, const char *path);
+
+/* Is it, or does it lie in, an agent's directory of transcripts? They grow, and stay. */
+bool tree_is_transcripts(const struct tree *t, const char *path);
 
 /* Is the full path one of the canaries? */
 bool tree_has(const struct tree *t, const char *path);

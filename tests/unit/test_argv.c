@@ -56,6 +56,12 @@ static char *render(const struct sbx_policy *p)
 	FILE *f = open_memstream(&out, &len);
 
 	full_host(&h);
+	if (strcmp(p->agent, "claude") == 0) {
+		h.state = (struct sbx_opened){
+			.real = sbx_xstrdup("/home/u/.claude/projects"), .fd = -1
+		};
+		h.state_name = sbx_xstrdup("-home-u-src-app");
+	}
 	assert_int_equal(sbx_plan_build(&plan, p, &h, &e), 0);
 	assert_int_equal(sbx_argv_render(&a, &plan, NULL, &e), 0);
 	for (size_t i = 0; i < a.args.n; i++)

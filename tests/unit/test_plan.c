@@ -192,7 +192,7 @@ static void agents_paths_follow_their_mode_and_profile(void **state)
 			bool there = sbx_host_fact(&t.h, path)->type != SBX_FT_ABSENT;
 			bool bound = there && (p->path[0] == '/' ||
 						      t.p.profile == SBX_PROFILE_LENIENT);
-			enum sim_access want = !bound                      ? SIM_PRIVATE
+			enum sim_access want = !bound || p->by             ? SIM_PRIVATE
 					       : p->mode == SBX_PATH_STATE ? SIM_RW
 					       : p->mode == SBX_PATH_COPY  ? SIM_PRIVATE
 									   : SIM_RO;
@@ -203,6 +203,42 @@ static void agents_paths_follow_their_mode_and_profile(void **state)
 		}
 		end_trial(&t);
 	}
+}
+
+/* Of a directory of transcripts the project's own alone, made where it is missing. */
+static void transcripts_are_this_projects(void **state)
+{
+	struct sbx_policy p = { .agent = "claude" };
+	struct sbx_plan plan = { 0 };
+	struct sbx_error e = { 0 };
+	struct sbx_host h;
+	const struct sbx_op *op;
+
+	(void)state;
+	t_host_debian(&h, "/w/p");
+	t_host_dir(&h, "/home/u/.claude/projects");
+	h.state = (struct sbx_opened){ .real = sbx_xstrdup("/data/projects"), .fd = -1 };
+	h.state_name = sbx_xstrdup("-w-p");
+	assert_int_equal(sbx_plan_build(&plan, &p, &h, &e), 0);
+	op = t_find_op(&plan, "/home/u/.claude/projects/-w-p");
+	assert_non_null(op);
+	assert_int_equal(op->kind, SBX_OP_BIND);
+	assert_int_equal(op->reserve, SBX_RESERVE_DIR);
+	assert_string_equal(op->src, "/data/projects/-w-p");
+	assert_null(t_find_op(&plan, "/home/u/.claude/projects"));
+	sbx_plan_done(&plan);
+
+	t_host_dir(&h, "/data/projects/-w-p");
+	assert_int_equal(sbx_plan_build(&plan, &p, &h, &e), 0);
+	op = t_find_op(&plan, "/home/u/.claude/projects/-w-p");
+	assert_int_equal(op->reserve, SBX_RESERVE_NONE);
+	sbx_plan_done(&plan);
+
+	p.profile = SBX_PROFILE_STRICT;
+	assert_int_equal(sbx_plan_build(&plan, &p, &h, &e), 0);
+	assert_null(t_find_op(&plan, "/home/u/.claude/projects/-w-p"));
+	sbx_plan_done(&plan);
+	sbx_host_done(&h);
 }
 
 static void another_agents_paths_are_never_there(void **state)
@@ -571,6 +607,7 @@ int main(void)
 		cmocka_unit_test(no_secret_is_ever_the_hosts),
 		cmocka_unit_test(protected_paths_are_read_only_and_stay_put),
 		cmocka_unit_test(agents_paths_follow_their_mode_and_profile),
+		cmocka_unit_test(transcripts_are_this_projects),
 		cmocka_unit_test(another_agents_paths_are_never_there),
 		cmocka_unit_test(one_mount_a_destination_parents_first),
 		cmocka_unit_test(a_denial_never_widens),

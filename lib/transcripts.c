@@ -1,0 +1,115 @@
+#include "transcripts.h"
+
+#include "look.h"
+#include "path.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define UNITS_MAX 200
+#define MARKER ".project_root"
+#define MARKER_MAX 8192
+
+/* Bytes of the UTF-8 sequence at p; 0: it is none. */
+static size_t sequence(const unsigned char *p)
+{
+	size_t n = p[0] < 0x80                   ? 1
+		   : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+		   : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+		   : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+						 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
+static char *by_path(const char *workdir)
+{
+	SBX_CLEANUP_FREE char *name = sbx_xcalloc(1, UNITS_MAX + 3);
+	const unsigned char *p = (const unsigned char *)workdir;
+	size_t len = 0;
+
+	while (*p) {
+		size_t n = sequence(p), units = n == 4 ? 2 : 1;
+
+		if (n == 0 || len + units > UNITS_MAX)
+			return NULL;
+		for (; units > 0; units--)
+			name[len++] = (char)(n == 1 && isalnum(*p) ? *p : '-');
+		p += n;
+	}
+	return SBX_TAKE_PTR(name);
+}
+
+static bool is_marked(int dir, const char *name, const char *workdir)
+{
+	SBX_CLEANUP_FREE char *rel = sbx_xasprintf("%s/" MARKER, name);
+	SBX_CLEANUP_FD int fd =
+		openat(dir, rel, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char text[MARKER_MAX];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return strcmp(text, workdir) == 0;
+}
+
+static char *by_marker(const char *dir, const char *workdir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *de;
+	char *name = NULL;
+
+	while (d && name == NULL && (de = readdir(d)))
+		if (de->d_name[0] != '.' && is_marked(dirfd(d), de->d_name, workdir))
+			name = sbx_xstrdup(de->d_name);
+	if (d)
+		closedir(d);
+	return name;
+}
+
+char *sbx_transcripts_name(enum sbx_by by, const char *dir, const char *workdir)
+{
+	switch (by) {
+	case SBX_BY_PATH:
+		return by_path(workdir);
+	case SBX_BY_MARKER:
+		return by_marker(dir, workdir);
+	default:
+		return NULL;
+	}
+}
+
+void sbx_transcripts_read(struct sbx_host *h, const struct sbx_agent_path *p)
+{
+	SBX_CLEANUP_FREE char *path = sbx_path_join(h->home, p->path);
+	char real[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	if (p->mode != SBX_PATH_STATE || p->by == SBX_BY_NOTHING ||
+		realpath(path, real) == NULL)
+		return;
+	fd = sbx_fd_high(open(real, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		sbx_close_fd(&fd);
+		return;
+	}
+	h->state = (struct sbx_opened){ .real = sbx_xstrdup(real),
+		.fd = fd,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.is_dir = true };
+	h->state_name = sbx_transcripts_name(p->by, real, h->workdir.real);
+	if (h->state_name)
+		sbx_look_protected(h, real, h->state_name);
+}

@@ -1,0 +1,101 @@
+/* The part of an agent's transcripts that belongs to one project. */
+#include "transcripts.h"
+#include "t.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* As the real claude was seen to name them. */
+static const struct row {
+	const char *name, *path, *slug;
+} rows[] = {
+	{ "letters and digits", "/home/u/Src/app2", "-home-u-Src-app2" },
+	{ "dots and blanks", "/a b/c.d-e_f", "-a-b-c-d-e-f" },
+	{ "two bytes", "/\xc3\xa4", "--" },
+	{ "three bytes", "/\xe6\x97\xa5\xe6\x9c\xac", "---" },
+	{ "four bytes are two units", "/\xf0\x9f\x98\x80", "---" },
+	{ "a combining accent", "/e\xcc\x81", "-e-" },
+	{ "a line end", "/a\nb", "-a-b" },
+	{ "no UTF-8", "/\xff", NULL },
+	{ "a cut sequence", "/\xe6\x97", NULL },
+	{ "an overlong one", "/\xc0\xaf", NULL },
+};
+
+static void claudes_name(void **state)
+{
+	const struct row *r = *state;
+	SBX_CLEANUP_FREE char *got = sbx_transcripts_name(SBX_BY_PATH, "/", r->path);
+
+	if (r->slug)
+		assert_string_equal(got, r->slug);
+	else
+		assert_null(got);
+}
+
+T_ROWS(slugs, rows, claudes_name)
+
+/* From 201 units on it ends with a hash of claude's own. */
+static void a_long_path_has_no_name_that_we_know(void **state)
+{
+	char path[202];
+	SBX_CLEANUP_FREE char *fits = NULL, *longer = NULL;
+
+	(void)state;
+	memset(path, 'a', sizeof(path));
+	path[0] = '/';
+	path[200] = '\0';
+	fits = sbx_transcripts_name(SBX_BY_PATH, "/", path);
+	assert_int_equal(strlen(fits), 200);
+	path[200] = 'a';
+	path[201] = '\0';
+	longer = sbx_transcripts_name(SBX_BY_PATH, "/", path);
+	assert_null(longer);
+}
+
+static void mark(const char *dir, const char *name, const char *text)
+{
+	SBX_CLEANUP_FREE char *sub = sbx_path_join(dir, name);
+	SBX_CLEANUP_FREE char *path = sbx_path_join(sub, ".project_root");
+	int fd;
+
+	mkdir(sub, 0700);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(sbx_write_all(fd, text, strlen(text)), 0);
+	close(fd);
+}
+
+static void geminis_is_the_marked_one(void **state)
+{
+	char *dir = t_mkdir();
+	SBX_CLEANUP_FREE char *linked = sbx_path_join(dir, "linked");
+	SBX_CLEANUP_FREE char *link = sbx_path_join(dir, "linked/.project_root");
+	SBX_CLEANUP_FREE char *got = NULL, *none = NULL, *by_link = NULL;
+
+	(void)state;
+	mark(dir, "app", "/home/u/other");
+	mark(dir, "app-1", "/home/u/app\n");
+	mkdir(linked, 0700);
+	assert_int_equal(symlink("../elsewhere", link), 0);
+	mark(dir, "elsewhere", "/home/u/through/a/link");
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("../elsewhere/.project_root", link), 0);
+	got = sbx_transcripts_name(SBX_BY_MARKER, dir, "/home/u/app");
+	assert_string_equal(got, "app-1");
+	none = sbx_transcripts_name(SBX_BY_MARKER, dir, "/home/u/ap");
+	assert_null(none);
+	by_link = sbx_transcripts_name(SBX_BY_MARKER, dir, "/home/u/through/a/link");
+	assert_string_equal(by_link, "elsewhere");
+	t_rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_long_path_has_no_name_that_we_know),
+		cmocka_unit_test(geminis_is_the_marked_one),
+	};
+
+	return slugs() + cmocka_run_group_tests(tests, NULL, NULL);
+}
