@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -44,6 +45,9 @@
 #define KEYS "keyrings have no namespace of their own: the host's keys are reachable"
 #define PEEK "memory and descriptors of pid 1 hold the runner's secrets and its status"
 #define KERNEL "kernel code or state that no namespace confines"
+#define ASKS UINT64_C(0x80000000)
+#define LEGACY \
+	"gives the memory of old programs back: predictable addresses, executable data"
 #define NEWTTY "typing into, or reconfiguring, the user's terminal"
 
 /* EACCES where the kernel itself refuses a process without capabilities, with EPERM or, built
@@ -118,6 +122,15 @@ static const struct sbx_filter_row rows[] = {
 	ANY("fanotify_init", EPERM, "watches what the host does in shared trees"),
 	ANY("move_pages", EPERM, KERNEL),
 	ANY("migrate_pages", EPERM, KERNEL),
+
+	/* Bit 31 tells them from 0xffffffff, which asks. */
+	ONE("personality", EPERM, ARG(0, ASKS | READ_IMPLIES_EXEC, READ_IMPLIES_EXEC),
+		LEGACY),
+	ONE("personality", EPERM, ARG(0, ASKS | ADDR_NO_RANDOMIZE, ADDR_NO_RANDOMIZE),
+		LEGACY),
+	ONE("personality", EPERM, ARG(0, ASKS | MMAP_PAGE_ZERO, MMAP_PAGE_ZERO), LEGACY),
+	ONE("personality", EPERM, ARG(0, ASKS | ADDR_COMPAT_LAYOUT, ADDR_COMPAT_LAYOUT),
+		LEGACY),
 
 	ONE("ioctl", EPERM, ARG(1, ALL32, TIOCSTI), NEWTTY),
 	ONE("ioctl", EPERM, ARG(1, ALL32, 0x541C /* TIOCLINUX */), NEWTTY),

@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
@@ -218,6 +219,18 @@ ACT(act_ptrace_child)
 	waitpid(pid, NULL, 0);
 }
 
+/* FLAG (hexadecimal) alone, and back again. */
+ACT(act_personality)
+{
+	unsigned long flag = strtoul(a[0], NULL, 16);
+	long was = syscall(SYS_personality, 0xffffffffUL);
+
+	(void)c;
+	probe_sysresult(r, syscall(SYS_personality, flag) < 0 ? -1 : 0);
+	if (was >= 0)
+		syscall(SYS_personality, (unsigned long)was);
+}
+
 /* getpid by the 32-bit entry, which a filter for one architecture does not see. Where the
  * kernel has no such entry the instruction is a fault; other machines have none to try. */
 ACT(act_int80)
@@ -238,6 +251,7 @@ ACT(act_int80)
 const struct probe_op probe_sys[] = {
 	{ "syscall", PROBE_INPROC, 1, act_syscall,
 		"a system call with impossible arguments" },
+	{ "personality", PROBE_INPROC, 1, act_personality, "a way of old programs" },
 	{ "userns", PROBE_INPROC, 0, act_userns, "a child in a new user namespace" },
 	{ "int80", PROBE_FORK, 0, act_int80, "a 32-bit system call" },
 	{ "ptrace_child", PROBE_INPROC, 0, act_ptrace_child,
