@@ -11,6 +11,7 @@
 #include <linux/close_range.h>
 #include <linux/keyctl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,6 +99,27 @@ static int close_others(const struct child *c)
 	return r;
 }
 
+/* What root's runner may have and the payload must not keep: it would outlive others when memory is
+ * short, and starve them. */
+static int give_up_precedence(void)
+{
+	char text[16] = "";
+	int fd, r = 0;
+
+	if (sched_getscheduler(0) != SCHED_OTHER &&
+		sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }) < 0)
+		return -errno;
+	if (getpriority(PRIO_PROCESS, 0) < 0 && setpriority(PRIO_PROCESS, 0, 0) < 0)
+		return -errno;
+	fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	if (fd < 0) /* no /proc: nothing to take back */
+		return 0;
+	if (read(fd, text, sizeof(text) - 1) > 0 && text[0] == '-')
+		r = sbx_write_all(fd, "0", 1);
+	close(fd);
+	return r;
+}
+
 static int harden(const struct child *c)
 {
 	unsigned skip = c->opts->skip_steps;
@@ -114,6 +136,12 @@ static int harden(const struct child *c)
 	if (!(skip & SBX_STEP_CORE) &&
 		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 }) < 0)
 		return -errno;
+	if (!(skip & SBX_STEP_PRIORITY)) {
+		int r = give_up_precedence();
+
+		if (r < 0)
+			return r;
+	}
 	/* ENOSYS: the kernel has none. EPERM: a filter around us forbids them, also inside. */
 	if (!(skip & SBX_STEP_KEYRING) &&
 		syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 &&

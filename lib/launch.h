@@ -34,7 +34,8 @@ enum sbx_step {
 	SBX_STEP_INIT_LEASH = 1 << 12, /* it ends all when the runner is gone */
 	SBX_STEP_INIT = 1 << 13, /* it is there at all */
 	SBX_STEP_MOUNTS = 1 << 14, /* what the host mounts later does not arrive */
-	SBX_STEP_ALL = (1 << 15) - 1,
+	SBX_STEP_PRIORITY = 1 << 15, /* no precedence over others: scheduling, memory */
+	SBX_STEP_ALL = (1 << 16) - 1,
 };
 
 struct sbx_launch_opts {

@@ -58,6 +58,7 @@ static const struct {
 	{ "init-scope", SBX_STEP_INIT_SCOPE, false },
 	{ "init-leash", SBX_STEP_INIT_LEASH, true },
 	{ "mounts", SBX_STEP_MOUNTS, true },
+	{ "priority", SBX_STEP_PRIORITY, true },
 };
 
 /* Where several walls stand in front of one thing, each alone can be missed by nobody, and

@@ -54,6 +54,7 @@ static const struct stage stages[] = {
 	{ "signals", stage_signals, 1, { .skip_steps = SBX_STEP_SIGNALS } },
 	{ "nproc", stage_nproc, 1, { 0 } },
 	{ "keyring", stage_keyring, 1, { .skip_steps = SBX_STEP_KEYRING } },
+	{ "priority", stage_priority, 1, { .skip_steps = SBX_STEP_PRIORITY } },
 	{ "groups", stage_groups, 1, { .skip_steps = SBX_STEP_GROUPS } },
 
 	/* life cycle */

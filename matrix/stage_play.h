@@ -178,6 +178,7 @@ void stage_sigchld(struct play *p);
 void stage_signals(struct play *p);
 void stage_nproc(struct play *p);
 void stage_keyring(struct play *p);
+void stage_priority(struct play *p);
 void stage_groups(struct play *p);
 void stage_killed_running(struct play *p);
 void stage_killed_before(struct play *p);
