@@ -32,7 +32,11 @@ static const char *const code_names[_SBX_CODE_MAX] = {
 	[SBX_E_BWRAP_FAILED] = "bwrap-failed",
 	[SBX_E_ROOT] = "refused-as-root",
 	[SBX_E_RESERVE] = "reserve-failed",
-	[SBX_E_GIT_LINK] = "git-link-invalid",
+	[SBX_E_BWRAP_WRITABLE] = "bwrap-writable",
+	[SBX_E_PROGRAM_MISSING] = "program-missing",
+	[SBX_E_PROGRAM_HIDDEN] = "program-not-visible",
+	[SBX_E_USER_UNKNOWN] = "user-unknown",
+	[SBX_E_USAGE] = "usage",
 };
 
 const char *sbx_error_code_name(enum sbx_code code)

@@ -39,7 +39,11 @@ enum sbx_code {
 	SBX_E_BWRAP_FAILED, /* bwrap failed for another reason; its words follow */
 	SBX_E_ROOT, /* refused as uid 0 */
 	SBX_E_RESERVE, /* an absent protected path cannot be kept from being made */
-	SBX_E_GIT_LINK, /* a linked work tree and its repository do not agree */
+	SBX_E_BWRAP_WRITABLE, /* bwrap could be changed by the payload, or by anybody */
+	SBX_E_PROGRAM_MISSING, /* the agent's program or its interpreter was not found */
+	SBX_E_PROGRAM_HIDDEN, /* it lies where nothing may be shown from */
+	SBX_E_USER_UNKNOWN, /* there is no such user to become */
+	SBX_E_USAGE, /* the command line */
 	_SBX_CODE_MAX,
 };
 

@@ -277,9 +277,41 @@ static void ask_options(const char *path, const struct stat *st)
 		parse_options(&asked.options, help);
 }
 
+/* The state directory of any agent that holds path; owned, or NULL. What one agent may write to,
+ * another must not run. */
+static char *state_above(const struct sbx_host *h, const char *path)
+{
+	size_t n;
+	const struct sbx_agent *agents = sbx_agents(&n);
+
+	for (size_t i = 0; i < n; i++)
+		for (const struct sbx_agent_path *p = agents[i].paths; p->path; p++) {
+			SBX_CLEANUP_FREE char *state =
+				sbx_path_join(h->home_real, p->path);
+
+			if (p->mode == SBX_PATH_STATE && sbx_path_is_beneath(path, state))
+				return SBX_TAKE_PTR(state);
+		}
+	return NULL;
+}
+
+char *sbx_host_bwrap_exposed(const struct sbx_host *h)
+{
+	const char *real = h->bwrap.real ? h->bwrap.real : h->bwrap.path;
+
+	if (sbx_path_is_beneath(real, h->workdir.real))
+		return sbx_xstrdup(h->workdir.real);
+	for (size_t i = 0; i < h->n_binds; i++)
+		if (h->binds[i].rw && sbx_path_is_beneath(real, h->binds[i].real))
+			return sbx_xstrdup(h->binds[i].real);
+	return h->home_real ? state_above(h, real) : NULL;
+}
+
 static void read_bwrap(struct sbx_host *h, const char *given)
 {
+	SBX_CLEANUP_FREE char *exposed = NULL;
 	struct sbx_bwrap *b = &h->bwrap;
+	char real[PATH_MAX];
 	struct stat st;
 
 	if (given == NULL)
@@ -288,11 +320,45 @@ static void read_bwrap(struct sbx_host *h, const char *given)
 		b->path = sbx_xstrdup(given);
 	if (b->path == NULL || stat(b->path, &st) < 0)
 		return;
+	if (realpath(b->path, real))
+		b->real = sbx_xstrdup(real);
 	b->uid = st.st_uid;
 	b->mode = st.st_mode;
+	/* It is not executed, not even to ask for its options; the launch says why. */
+	exposed = sbx_host_bwrap_exposed(h);
+	if (exposed || (b->mode & (S_IWGRP | S_IWOTH)))
+		return;
 	ask_options(b->path, &st);
 	for (size_t i = 0; i < asked.options.n; i++)
 		sbx_strv_add(&b->options, asked.options.v[i]);
+}
+
+static void remove_need(struct sbx_host *h, size_t i)
+{
+	free(h->needs[i].path);
+	free(h->needs[i].link);
+	memmove(&h->needs[i], &h->needs[i + 1], (h->n_needs - i - 1) * sizeof(*h->needs));
+	h->n_needs--;
+}
+
+void sbx_host_add_need(
+	struct sbx_host *h, const char *path, const char *link, const char *why)
+{
+	for (size_t i = h->n_needs; i-- > 0;) {
+		const struct sbx_need *n = &h->needs[i];
+
+		if (n->link ? strcmp(n->path, path) == 0
+			    : sbx_path_is_beneath(path, n->path))
+			return;
+		if (link == NULL && sbx_path_is_beneath(n->path, path))
+			remove_need(h, i);
+	}
+	h->needs = sbx_xrealloc(h->needs, h->n_needs + 1, sizeof(*h->needs));
+	h->needs[h->n_needs++] = (struct sbx_need){
+		.path = sbx_xstrdup(path),
+		.link = link ? sbx_xstrdup(link) : NULL,
+		.why = why,
+	};
 }
 
 bool sbx_host_has_option(const struct sbx_host *h, const char *option)
@@ -347,6 +413,7 @@ void sbx_host_done(struct sbx_host *h)
 	free(h->user);
 	sbx_strv_done(&h->environ);
 	free(h->bwrap.path);
+	free(h->bwrap.real);
 	sbx_strv_done(&h->bwrap.options);
 	free(h->workdir.real);
 	sbx_close_fd(&h->workdir.fd);
@@ -368,5 +435,10 @@ void sbx_host_done(struct sbx_host *h)
 	for (size_t i = 0; i < h->n_facts; i++)
 		fact_done(&h->facts[i]);
 	free(h->facts);
+	while (h->n_needs > 0)
+		remove_need(h, h->n_needs - 1);
+	free(h->needs);
+	sbx_strv_done(&h->path_dirs);
+	sbx_strv_done(&h->path_dirs_after);
 	*h = (struct sbx_host){ .workdir.fd = -1, .git.fd = -1 };
 }

@@ -1,8 +1,8 @@
 /* All facts that the library reads from the machine, gathered before anything is decided.
  *
  * The plan is a pure function of the policy and of this struct, so that it can be tested,
- * golden-filed and simulated without a sandbox. Only host.c fills it from the real machine;
- * tests fill it by hand with sbx_host_add_fact().
+ * golden-filed and simulated without a sandbox. Only host.c and program.c fill it from the real
+ * machine; tests fill it by hand with sbx_host_add_fact().
  */
 #pragma once
 
@@ -33,8 +33,16 @@ struct sbx_fact {
 struct sbx_bwrap {
 	char *path; /* absolute, owned; NULL when not found */
 	struct sbx_strv options; /* every "--option" that its --help lists */
+	char *real; /* path, resolved; owned; NULL in hand-made hosts: as path */
 	uid_t uid; /* owner of the file */
 	mode_t mode; /* st_mode */
+};
+
+/* What the command needs besides what every sandbox has; program.h finds it. */
+struct sbx_need {
+	char *path; /* where it is, inside as outside; owned */
+	char *link; /* a link with this text is made there; NULL: it is bound read-only */
+	const char *why; /* borrowed from a table */
 };
 
 /* A directory opened once; what is judged is what is bound. */
@@ -70,6 +78,11 @@ struct sbx_host {
 	size_t n_binds;
 	struct sbx_fact *facts; /* sorted by path */
 	size_t n_facts;
+	struct sbx_need *needs;
+	size_t n_needs;
+	struct sbx_strv
+		path_dirs; /* come before the system's in PATH inside, as outside */
+	struct sbx_strv path_dirs_after; /* come after them */
 };
 
 /* Where facts come from when not from this process; all optional, borrowed. */
@@ -103,6 +116,15 @@ SBX_PUBLIC void sbx_host_add_fact(struct sbx_host *h, const char *path,
 /* The first bwrap in search (as PATH) that is a regular executable, owned; NULL when there is
  * none. Relative entries are ignored, so that nothing in the work dir is ever taken for it. */
 SBX_PUBLIC char *sbx_host_find_bwrap(const char *search);
+
+/* The directory in which bwrap lies when that is one that payloads write to: the work dir, a
+ * writable bind, any agent's state. Owned; NULL: none. Such a bwrap is never executed. */
+SBX_PUBLIC char *sbx_host_bwrap_exposed(const struct sbx_host *h);
+
+/* Adds a need; link may be NULL, why is borrowed. One that a bound tree covers is left out,
+ * and one that the new tree covers is removed. For sbx_program_find() and for tests. */
+SBX_PUBLIC void sbx_host_add_need(
+	struct sbx_host *h, const char *path, const char *link, const char *why);
 
 /* True when bwrap lists the option ("--bind-fd"). */
 SBX_PUBLIC bool sbx_host_has_option(const struct sbx_host *h, const char *option);

@@ -309,6 +309,31 @@ static int start_rendered(struct sbx_launch *l, struct sbx_argv *a,
 	return r;
 }
 
+/* A bwrap that the payload can write to is the payload's the next time; one that lies in the
+ * work dir came with the project. */
+static int check_not_writable(const struct sbx_host *h, struct sbx_error *e)
+{
+	const char *real = h->bwrap.real ? h->bwrap.real : h->bwrap.path;
+	SBX_CLEANUP_FREE char *in = sbx_host_bwrap_exposed(h);
+	int r;
+
+	if (in) {
+		r = sbx_error_set(e, SBX_E_BWRAP_WRITABLE, EPERM,
+			"%s lies in %s, which agents write to: it may be one of theirs",
+			real, in);
+		sbx_error_remedy(e, "use the system's: apt-get install bubblewrap, and "
+				    "/usr/bin early in PATH");
+		return r;
+	}
+	if ((h->bwrap.mode & (S_IWGRP | S_IWOTH)) == 0)
+		return 0;
+	r = sbx_error_set(e, SBX_E_BWRAP_WRITABLE, EPERM,
+		"%s may be changed by its group or by anybody (mode %04o)", real,
+		(unsigned)h->bwrap.mode & 07777);
+	sbx_error_remedy(e, "chmod go-w %s, after a look at what it is", real);
+	return r;
+}
+
 static int check_allowed(
 	const struct sbx_host *h, const struct sbx_launch_opts *opts, struct sbx_error *e)
 {
@@ -328,6 +353,8 @@ static int check_allowed(
 		r = sbx_error_set(e, SBX_E_ROOT, EPERM,
 			"refused as root: uid 0 inside is uid 0 of the host, and keeps too much");
 		sbx_error_remedy(e, "run it as an ordinary user");
+	} else {
+		r = check_not_writable(h, e);
 	}
 	return r;
 }
@@ -531,6 +558,7 @@ static void read_exit(
 	} else if (code >= 0 || sig >= 0) {
 		x->how = SBX_HOW_EXITED;
 		x->code = code >= 0 ? (int)code : 128 + (int)sig;
+		x->signal = code >= 0 ? 0 : (int)sig;
 	} else if (WIFSIGNALED(status)) {
 		x->how = SBX_HOW_KILLED;
 		x->code = WTERMSIG(status);

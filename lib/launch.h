@@ -84,6 +84,7 @@ enum sbx_how {
 struct sbx_exit {
 	enum sbx_how how;
 	int code; /* for EXITED: of the command; else of the monitor, or its signal */
+	int signal; /* for EXITED: the signal that ended the command, 0: none */
 	int landlock; /* ABI of the domain it was held by; 0: none; -1: it was not executed */
 	bool survivors; /* processes outlived the monitor by the grace time and were killed */
 };

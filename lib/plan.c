@@ -202,6 +202,21 @@ static void add_agent(struct sbx_plan *m, const struct sbx_host *h,
 	}
 }
 
+/* The command's program, its interpreter, and the links by which they are called. */
+static void add_needs(struct sbx_plan *m, const struct sbx_host *h)
+{
+	for (size_t i = 0; i < h->n_needs; i++) {
+		const struct sbx_need *n = &h->needs[i];
+
+		if (n->link)
+			sbx_mounts_add(m, SBX_OP_SYMLINK, n->link, n->path, SBX_PIN_NONE,
+				n->why);
+		else
+			sbx_mounts_add(m, SBX_OP_RO_BIND, n->path, n->path, SBX_PIN_NONE,
+				n->why);
+	}
+}
+
 static int add_user(struct sbx_plan *m, const struct sbx_policy *p,
 	const struct sbx_host *h, struct sbx_error *e)
 {
@@ -235,11 +250,39 @@ static void add_env(
 		sbx_plan_add(plan, SBX_OP_ENV, value, name, why);
 }
 
+static void append_dirs(char **path, const struct sbx_strv *dirs)
+{
+	for (size_t i = 0; i < dirs->n; i++) {
+		char *longer =
+			sbx_xasprintf("%s%s%s", *path, **path ? ":" : "", dirs->v[i]);
+
+		free(*path);
+		*path = longer;
+	}
+}
+
+/* Where the command's programs are stands where it stands outside, so that "env node" finds
+ * what it finds there. Owned. */
+static char *path_inside(const struct sbx_host *h)
+{
+	char *path = sbx_xstrdup("");
+	struct sbx_strv system = { 0 };
+
+	sbx_strv_add(&system, baseline_path);
+	append_dirs(&path, &h->path_dirs);
+	append_dirs(&path, &system);
+	append_dirs(&path, &h->path_dirs_after);
+	sbx_strv_done(&system);
+	return path;
+}
+
 static void add_environment(struct sbx_plan *plan, const struct sbx_policy *p,
 	const struct sbx_host *h, const struct sbx_agent *agent, bool net)
 {
+	SBX_CLEANUP_FREE char *path = path_inside(h);
+
 	add_env(plan, "HOME", h->home, "private inside, but at its usual place");
-	add_env(plan, "PATH", baseline_path, "the directories that exist inside");
+	add_env(plan, "PATH", path, "the directories that exist inside");
 	add_env(plan, "USER", h->user, "login name");
 	add_env(plan, "LOGNAME", h->user, "login name");
 	add_env(plan, "SHELL", "/bin/sh", "the user's own shell may not exist inside");
@@ -337,6 +380,7 @@ int sbx_plan_build(struct sbx_plan *ret, const struct sbx_policy *p,
 	if (sbx_profile_defaults(p->profile)->bind_state)
 		add_user_files(&m, h);
 	add_agent(&m, h, agent, sbx_profile_defaults(p->profile)->bind_state);
+	add_needs(&m, h);
 	add_ca_files(&m, &env, h);
 	r = add_user(&m, p, h, e);
 	if (r == 0) {

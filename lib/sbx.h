@@ -1,7 +1,7 @@
 /* libsbx: run a command under bubblewrap so that it can damage one project directory.
  *
  * The usual order: fill a struct sbx_policy (policy.h), sbx_host_read() (host.h),
- * sbx_plan_build() (plan.h), sbx_avail_check() (avail.h), sbx_launch_start() (launch.h).
+ * sbx_program_find() (program.h), sbx_plan_build() (plan.h), sbx_avail_check() (avail.h), sbx_launch_start() (launch.h).
  * Or sbx_wrap() for the command line alone. This header includes all of them.
  */
 #pragma once
@@ -18,6 +18,7 @@
 #include "plan.h"
 #include "policy.h"
 #include "profiles.h"
+#include "program.h"
 #include "protect.h"
 #include "util.h"
 

@@ -22,7 +22,7 @@ static int make_world(void **state)
 
 	w->dir = t_mkdir();
 	w->fake = sbx_xasprintf("%s/bwrap", w->dir);
-	t_host_debian(&w->h, w->dir);
+	t_host_debian(&w->h, "/srv/app");
 	free(w->h.bwrap.path);
 	w->h.bwrap.path = sbx_xstrdup(w->fake);
 	w->h.bwrap.mode = 0100755;
@@ -211,6 +211,62 @@ static void setuid_and_root_are_refused(void **state)
 	}
 }
 
+static void expect_writable(const struct world *w)
+{
+	struct sbx_launch_opts o = options();
+	struct sbx_error e = { 0 };
+	struct sbx_launch l;
+
+	assert_true(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e) < 0);
+	assert_string_equal(sbx_error_code_name(e.code), "bwrap-writable");
+	assert_non_null(e.remedy);
+	sbx_error_done(&e);
+}
+
+static void a_bwrap_that_others_write_to_is_refused(void **state)
+{
+	struct world *w = *state;
+	struct sbx_exit x;
+
+	write_fake(w, "true");
+	w->h.bwrap.mode = 0100775;
+	expect_writable(w);
+	w->h.bwrap.mode = 0100757;
+	expect_writable(w);
+	w->h.bwrap.mode = 0100755;
+	free(output_of(w, 0, &x));
+}
+
+static void a_bwrap_of_the_payloads_is_refused(void **state)
+{
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *work = w->h.workdir.real;
+	struct sbx_opened bind = { .real = w->dir, .fd = -1, .rw = true };
+	struct sbx_exit x;
+
+	write_fake(w, "true");
+	w->h.workdir.real = w->dir;
+	expect_writable(w);
+	/* A link elsewhere does not hide where it is. */
+	free(w->h.bwrap.path);
+	w->h.bwrap.path = sbx_xstrdup("/usr/bin/bwrap");
+	w->h.bwrap.real = sbx_xstrdup(w->fake);
+	expect_writable(w);
+	w->h.workdir.real = SBX_TAKE_PTR(work);
+	w->h.binds = &bind;
+	w->h.n_binds = 1;
+	expect_writable(w);
+	free(w->h.bwrap.path);
+	w->h.bwrap.path = sbx_xstrdup(w->fake);
+	bind.rw = false;
+	free(output_of(w, 0, &x));
+	w->h.binds = NULL;
+	w->h.n_binds = 0;
+	free(w->h.bwrap.real);
+	w->h.bwrap.real = sbx_xstrdup("/home/u/.claude/projects/x/bwrap");
+	expect_writable(w);
+}
+
 /* ---- hygiene: with the step, and with it left out ---- */
 
 static void only_the_plans_environment_is_passed(void **state)
@@ -331,6 +387,8 @@ int main(void)
 		WORLD_TEST(the_deadline_kills),
 		WORLD_TEST(a_missing_program_is_an_error_not_an_exit),
 		WORLD_TEST(setuid_and_root_are_refused),
+		WORLD_TEST(a_bwrap_that_others_write_to_is_refused),
+		WORLD_TEST(a_bwrap_of_the_payloads_is_refused),
 		WORLD_TEST(only_the_plans_environment_is_passed),
 		WORLD_TEST(only_declared_descriptors_are_passed),
 		WORLD_TEST(the_commands_words_are_no_options),

@@ -1,0 +1,462 @@
+#include "options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <string.h>
+
+#define LAUNCHES (CMD_RUN | CMD_PLAN)
+#define ALL (CMD_RUN | CMD_PLAN | CMD_DOCTOR | CMD_AGENTS | CMD_COMPLETION)
+
+/* clang-format off: a table, one thing a line */
+const struct option_row options_rows[] = {
+	{ "profile", KEY_PROFILE, ARG_VALUES, "PROFILE", "lenient strict",
+		LAUNCHES | CMD_DOCTOR,
+		"lenient (default): the agent's login and the network are there; strict: neither" },
+	{ "fs", KEY_FS, ARG_VALUES, "MODE", "rw ro", LAUNCHES | CMD_DOCTOR,
+		"the work dir may be changed (rw, default) or only read (ro)" },
+	{ "net", KEY_NET, ARG_VALUES, "MODE", "on off", LAUNCHES | CMD_DOCTOR,
+		"the host's network or none; the default is the profile's" },
+	{ "workdir", KEY_WORKDIR, ARG_DIR, "DIR", NULL, LAUNCHES | CMD_DOCTOR,
+		"the project (default: the current directory)" },
+	{ "bind", KEY_BIND, ARG_PATH, "PATH", NULL, LAUNCHES | CMD_DOCTOR,
+		"a further path that may be changed; may be repeated" },
+	{ "ro-bind", KEY_RO_BIND, ARG_PATH, "PATH", NULL, LAUNCHES | CMD_DOCTOR,
+		"a further path that may be read; may be repeated" },
+	{ "env", KEY_ENV, ARG_VARIABLE, "NAME", NULL, LAUNCHES | CMD_DOCTOR,
+		"a further variable to pass; may be repeated" },
+	{ "allow", KEY_ALLOW, ARG_VALUES, "WHAT", "git-init", LAUNCHES | CMD_DOCTOR,
+		"what is refused otherwise; git-init: make .git in a work dir without one" },
+	{ "timeout", KEY_TIMEOUT, ARG_WORD, "SEC", NULL, CMD_RUN,
+		"end it after so many seconds: TERM, and two seconds later KILL" },
+	{ "no-skip-permissions", KEY_NO_SKIP, ARG_NONE, NULL, NULL, LAUNCHES,
+		"leave the agent's permission prompts on, although it is sandboxed" },
+	{ "sandbox", KEY_SANDBOX, ARG_VALUES, "HOW", "bwrap none", LAUNCHES,
+		"bwrap (default), or none: run the agent exactly as without sbx, prompts on" },
+	{ "on-unavailable", KEY_ON_UNAVAILABLE, ARG_VALUES, "WHAT",
+		"error run-unsandboxed", CMD_RUN,
+		"no sandbox to be had: fail (default), or run without one, prompts on" },
+	{ "as", KEY_AS, ARG_USER, "USER", NULL, LAUNCHES | CMD_DOCTOR,
+		"started by root: become USER (default: the owner of the work dir)" },
+	{ "allow-root", KEY_ALLOW_ROOT, ARG_NONE, NULL, NULL, LAUNCHES | CMD_DOCTOR,
+		"started by root: stay uid 0, which no sandbox confines as well" },
+	{ "status-fd", KEY_STATUS_FD, ARG_WORD, "FD", NULL, CMD_RUN,
+		"write there, as a line of JSON, how it ended" },
+	{ "format", KEY_FORMAT, ARG_VALUES, "FORMAT", "text argv json", CMD_PLAN,
+		"text (default); argv: a command line to paste into sh; json" },
+	{ "format", KEY_FORMAT, ARG_VALUES, "FORMAT", "text json", CMD_AGENTS,
+		"text (default) or json" },
+	{ "json", KEY_JSON, ARG_NONE, NULL, NULL, CMD_DOCTOR, "for programs" },
+	{ "bwrap", KEY_BWRAP, ARG_PATH, "PATH", NULL, LAUNCHES | CMD_DOCTOR,
+		"the bwrap to use (default: the first in PATH)" },
+	{ "verbose", 'v', ARG_NONE, NULL, NULL, LAUNCHES,
+		"say what is run, and which variables are withheld" },
+	{ "help", 'h', ARG_NONE, NULL, NULL, ALL, "print this and exit" },
+	{ "version", 'V', ARG_NONE, NULL, NULL, ALL, "print the version and exit" },
+};
+
+const struct command_row options_commands[] = {
+	{ CMD_RUN, "run",
+		"[OPTION]... AGENT [-- ARG...]\n[OPTION]... generic -- COMMAND [ARG...]",
+		true, false, "run an agent, or any command, in a sandbox",
+		"The flag that switches an agent's permission prompts off is added when, and only when,\n"
+		"it is sandboxed. When no sandbox can be had nothing runs, and the reason and the remedy\n"
+		"are printed.\n\n"
+		"Exit status: that of the agent; 128+N when signal N ended it; 124 after --timeout; 125\n"
+		"when sbx itself failed: usage, no sandbox, or the agent could not be started. An agent\n"
+		"may end with 124 or 125, too: sbx's own come with a line 'sbx: ...' on standard error,\n"
+		"and --status-fd, which no agent can write to, tells them apart for sure:\n"
+		"  {\"how\": \"exited\"|\"signal\"|\"timeout\"|\"error\"|\"unsandboxed\", \"status\": N, ...}\n"
+		"An unsandboxed agent takes the place of sbx, so that nothing is known of its end; where it\n"
+		"cannot be executed either, a line with \"error\" follows.\n\n"
+		"INT, TERM, HUP, QUIT, USR1, USR2, WINCH and CONT are passed on to the agent." },
+	{ CMD_PLAN, "plan", "[OPTION]... AGENT [-- ARG...]", true, false,
+		"print what 'sbx run' would run, and why; run nothing",
+		"Values of passed variables are never printed. Exit status: 0, or 125 for what 'sbx run'\n"
+		"would refuse." },
+	{ CMD_DOCTOR, "doctor", "[OPTION]... [AGENT...]", true, false,
+		"prove, by doing it, everything that 'sbx run' needs",
+		"Without AGENT: every agent that is installed. Nothing of the user's is read: config and\n"
+		"logins are looked for by name. Exit status: 0 all is there; 1 something is missing, and\n"
+		"its remedy is printed; 125 usage. That the sandbox holds is proved by sbx-verify." },
+	{ CMD_AGENTS, "agents", "[OPTION]... [NAME]", true, false,
+		"print the table of agents, and where each row comes from", NULL },
+	{ CMD_COMPLETION, "completion", "bash|zsh|fish|man|data", false, true,
+		"print a completion script, made from the table of options", NULL },
+	{ CMD_FDS, "fds", "N=filter|init|copy:FILE|text:TEXT... -- COMMAND...", false,
+		true, "open descriptors for a command line of 'sbx plan', and execute it",
+		NULL },
+};
+/* clang-format on */
+
+const size_t options_n_rows = SBX_ARRAY_SIZE(options_rows);
+const size_t options_n_commands = SBX_ARRAY_SIZE(options_commands);
+
+const struct command_row *options_command(const char *name)
+{
+	for (size_t i = 0; i < options_n_commands; i++)
+		if (strcmp(options_commands[i].name, name) == 0)
+			return &options_commands[i];
+	return NULL;
+}
+
+bool options_given(const struct options *o, int key)
+{
+	return o->given[key - KEY_PROFILE];
+}
+
+/* ---- help ---- */
+
+static void print_usage(FILE *f, const struct command_row *cmd)
+{
+	const char *line = cmd->synopsis;
+
+	for (bool first = true; *line; first = false) {
+		int len = (int)strcspn(line, "\n");
+
+		fprintf(f, "%s sbx %s %.*s\n", first ? "Usage:" : "      ", cmd->name,
+			len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+static void print_rows(FILE *f, const struct command_row *cmd)
+{
+	for (size_t i = 0; i < options_n_rows; i++) {
+		const struct option_row *r = &options_rows[i];
+		char left[64], letter[8] = "    ";
+
+		if (!(r->cmds & cmd->cmd))
+			continue;
+		if (r->key < KEY_PROFILE)
+			snprintf(letter, sizeof(letter), "-%c, ", r->key);
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, r->name,
+			r->arg ? " " : "", r->arg ? r->arg : "");
+		fprintf(f, "  %-27s %s\n", left, r->help);
+	}
+}
+
+static void print_overview(FILE *f)
+{
+	fputs("Usage: sbx COMMAND [OPTION]...\n\n"
+	      "Runs AI coding agents under bubblewrap, so that an agent with its permission prompts\n"
+	      "off can damage one project directory and nothing else. sbx-verify proves it here.\n\n",
+		f);
+	for (size_t i = 0; i < options_n_commands; i++)
+		if (!options_commands[i].hidden)
+			fprintf(f, "  %-10s %s\n", options_commands[i].name,
+				options_commands[i].summary);
+	fputs("\n'sbx COMMAND --help' says more; 'sbx --version' prints the version.\n",
+		f);
+}
+
+void options_print_help(FILE *f, const struct command_row *cmd)
+{
+	if (cmd == NULL) {
+		print_overview(f);
+		return;
+	}
+	print_usage(f, cmd);
+	fprintf(f, "\n%c%s.\n\n", cmd->summary[0] - 'a' + 'A', cmd->summary + 1);
+	print_rows(f, cmd);
+	if (cmd->notes)
+		fprintf(f, "\n%s\n", cmd->notes);
+}
+
+/* ---- parsing ---- */
+
+static int usage(struct sbx_error *e, const struct command_row *cmd)
+{
+	sbx_error_remedy(e, "see 'sbx %s --help'", cmd->name);
+	return -1;
+}
+
+static bool is_one_of(const char *values, const char *value)
+{
+	size_t len = strlen(value);
+
+	for (const char *v = values; *v; v += strspn(v, " ")) {
+		size_t n = strcspn(v, " ");
+
+		if (n == len && strncmp(v, value, n) == 0)
+			return true;
+		v += n;
+	}
+	return false;
+}
+
+static int number(int *ret, const char *name, const char *text, int min, int max,
+	struct sbx_error *e)
+{
+	char *end;
+	long v;
+
+	errno = 0;
+	v = strtol(text, &end, 10);
+	if (errno || end == text || *end || v < min || v > max) {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL,
+			"--%s: '%s' is not a number from %d to %d", name, text, min, max);
+		return -1;
+	}
+	*ret = (int)v;
+	return 0;
+}
+
+/* Descriptors 0 to 2 are the agent's. The one that is given stays ours: it is closed inside. */
+static int take_status_fd(struct options *o, const char *text, struct sbx_error *e)
+{
+	if (number(&o->status_fd, "status-fd", text, 3, INT_MAX, e) < 0)
+		return -1;
+	if (fcntl(o->status_fd, F_GETFD) < 0) {
+		sbx_error_set(e, SBX_E_USAGE, EBADF, "--status-fd: %d is not open",
+			o->status_fd);
+		o->status_fd = -1;
+		return -1;
+	}
+	return fcntl(o->status_fd, F_SETFD, FD_CLOEXEC);
+}
+
+/* The library wants absolute paths; links are its business. */
+static int take_bind(struct options *o, const char *path, bool rw, struct sbx_error *e)
+{
+	char here[PATH_MAX];
+	const char *abs;
+
+	if (*path == '\0' || (*path != '/' && getcwd(here, sizeof(here)) == NULL)) {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL, "--%s: '%s' is not a path",
+			rw ? "bind" : "ro-bind", path);
+		return -1;
+	}
+	abs = *path == '/' ? sbx_strv_add(&o->owned, path)
+			   : sbx_strv_take(&o->owned, sbx_path_join(here, path));
+	o->binds = sbx_xrealloc(o->binds, o->policy.n_binds + 1, sizeof(*o->binds));
+	o->binds[o->policy.n_binds++] = (struct sbx_bind){ .path = abs, .rw = rw };
+	o->policy.binds = o->binds;
+	return 0;
+}
+
+static int take_env(struct options *o, const char *name, struct sbx_error *e)
+{
+	if (!sbx_env_name_valid(name)) {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL,
+			"--env: '%s' is not the name of a variable; the value is taken from "
+			"the environment",
+			name);
+		return -1;
+	}
+	o->env = sbx_xrealloc(o->env, o->policy.n_env + 1, sizeof(*o->env));
+	o->env[o->policy.n_env++] = name;
+	o->policy.env = o->env;
+	return 0;
+}
+
+static enum format format_of(const char *text)
+{
+	if (strcmp(text, "text") == 0)
+		return FORMAT_TEXT;
+	return strcmp(text, "argv") == 0 ? FORMAT_ARGV : FORMAT_JSON;
+}
+
+static int take_allow(struct options *o, const char *arg)
+{
+	enum sbx_allow one;
+	int r = sbx_allow_from_string(arg, &one);
+
+	if (r == 0)
+		o->policy.allow |= one;
+	return r;
+}
+
+static int take(struct options *o, const struct option_row *r, const char *arg,
+	struct sbx_error *e)
+{
+	if (r->key >= KEY_PROFILE)
+		o->given[r->key - KEY_PROFILE] = true;
+	switch (r->key) {
+	case KEY_PROFILE:
+		return sbx_profile_from_string(arg, &o->policy.profile);
+	case KEY_FS:
+		return sbx_fs_from_string(arg, &o->policy.fs);
+	case KEY_NET:
+		return sbx_net_from_string(arg, &o->policy.net);
+	case KEY_WORKDIR:
+		o->policy.workdir = arg;
+		return 0;
+	case KEY_BIND:
+	case KEY_RO_BIND:
+		return take_bind(o, arg, r->key == KEY_BIND, e);
+	case KEY_ENV:
+		return take_env(o, arg, e);
+	case KEY_ALLOW:
+		return take_allow(o, arg);
+	case KEY_TIMEOUT:
+		return number(&o->timeout_s, r->name, arg, 1, INT_MAX / 1000 - 10, e);
+	case KEY_NO_SKIP:
+		o->no_skip = true;
+		return 0;
+	case KEY_SANDBOX:
+		o->sandbox = strcmp(arg, "none") != 0;
+		return 0;
+	case KEY_ON_UNAVAILABLE:
+		o->fall_back = strcmp(arg, "run-unsandboxed") == 0;
+		return 0;
+	case KEY_AS:
+		o->as = arg;
+		return 0;
+	case KEY_ALLOW_ROOT:
+		o->allow_root = true;
+		return 0;
+	case KEY_STATUS_FD:
+		return take_status_fd(o, arg, e);
+	case KEY_FORMAT:
+		o->format = format_of(arg);
+		return 0;
+	case KEY_JSON:
+		o->format = FORMAT_JSON;
+		return 0;
+	case KEY_BWRAP:
+		o->bwrap = arg;
+		return 0;
+	case 'v':
+		o->verbose = true;
+		return 0;
+	case 'h':
+		o->help = true;
+		return 0;
+	default:
+		o->version = true;
+		return 0;
+	}
+}
+
+static int take_checked(struct options *o, const struct option_row *r, const char *arg,
+	struct sbx_error *e)
+{
+	if (r->kind == ARG_VALUES && !is_one_of(r->values, arg)) {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL, "--%s: '%s' is not one of: %s",
+			r->name, arg, r->values);
+		return -1;
+	}
+	return take(o, r, arg, e) < 0 ? -1 : 0;
+}
+
+/* getopt's tables for one subcommand; index[] leads back to our rows. */
+static void make_tables(const struct command_row *cmd, struct option *longs, char *shorts)
+{
+	*shorts++ = ':';
+	for (size_t i = 0; i < options_n_rows; i++) {
+		const struct option_row *r = &options_rows[i];
+
+		if (!(r->cmds & cmd->cmd))
+			continue;
+		*longs++ = (struct option){ r->name, r->arg != NULL, NULL, r->key };
+		if (r->key < KEY_PROFILE)
+			*shorts++ = (char)r->key;
+	}
+	*shorts = '\0';
+	*longs = (struct option){ 0 };
+}
+
+static const struct option_row *row_of(const struct command_row *cmd, int key)
+{
+	for (size_t i = 0; i < options_n_rows; i++)
+		if (options_rows[i].key == key && (options_rows[i].cmds & cmd->cmd))
+			return &options_rows[i];
+	return NULL;
+}
+
+static int unknown(char *const *argv, int argc, int c, struct sbx_error *e)
+{
+	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "?";
+
+	if (c == ':')
+		sbx_error_set(e, SBX_E_USAGE, EINVAL, "%s wants an argument", word);
+	else
+		sbx_error_set(e, SBX_E_USAGE, EINVAL, "there is no option %s", word);
+	return -1;
+}
+
+/* What cannot be meant together. Without a sandbox nobody keeps these promises. */
+static int check_together(const struct options *o, struct sbx_error *e)
+{
+	static const int promises[] = { KEY_PROFILE, KEY_FS, KEY_NET, KEY_BIND,
+		KEY_RO_BIND, KEY_ENV, KEY_ALLOW, KEY_TIMEOUT, KEY_ON_UNAVAILABLE };
+
+	if (o->as && o->allow_root) {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL,
+			"--as and --allow-root contradict each other");
+		return -1;
+	}
+	if (o->fall_back && o->policy.profile == SBX_PROFILE_STRICT) {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL,
+			"--on-unavailable run-unsandboxed is refused for the profile strict");
+		return -1;
+	}
+	if (o->fall_back && o->timeout_s) {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL,
+			"--timeout cannot be kept by --on-unavailable run-unsandboxed");
+		return -1;
+	}
+	for (size_t i = 0; !o->sandbox && i < SBX_ARRAY_SIZE(promises); i++)
+		if (options_given(o, promises[i])) {
+			sbx_error_set(e, SBX_E_USAGE, EINVAL,
+				"--%s means nothing with --sandbox none",
+				row_of(options_command("run"), promises[i])->name);
+			return -1;
+		}
+	return 0;
+}
+
+static int parse_head(struct options *o, const struct command_row *cmd, int argc,
+	char **argv, struct sbx_error *e)
+{
+	struct option longs[SBX_ARRAY_SIZE(options_rows) + 1];
+	char shorts[SBX_ARRAY_SIZE(options_rows) + 2];
+	int c;
+
+	make_tables(cmd, longs, shorts);
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		const struct option_row *r = row_of(cmd, c);
+
+		if (r == NULL)
+			return unknown(argv, argc, c, e);
+		if (take_checked(o, r, optarg, e) < 0)
+			return -1;
+	}
+	o->words = argv + optind;
+	o->n_words = argc - optind;
+	return 0;
+}
+
+int options_parse(struct options *ret, const struct command_row *cmd, int argc,
+	char **argv, struct sbx_error *e)
+{
+	int head = 1;
+
+	*ret = (struct options){ .cmd = cmd->cmd, .sandbox = true, .status_fd = -1 };
+	while (head < argc && strcmp(argv[head], "--") != 0)
+		head++;
+	if (head < argc)
+		ret->args = argv + head + 1;
+	if (cmd->cmd == CMD_FDS) { /* its words are no options */
+		ret->words = argv + 1;
+		ret->n_words = head - 1;
+		return 0;
+	}
+	if (parse_head(ret, cmd, head, argv, e) < 0)
+		return usage(e, cmd);
+	if (ret->help || ret->version)
+		return 0;
+	return check_together(ret, e) < 0 ? usage(e, cmd) : 0;
+}
+
+void options_done(struct options *o)
+{
+	free(o->binds);
+	free(o->env);
+	sbx_strv_done(&o->owned);
+	*o = (struct options){ .status_fd = -1 };
+}

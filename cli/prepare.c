@@ -1,0 +1,137 @@
+#include "prepare.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct sbx_agent *unknown_agent(const char *word, struct sbx_error *e)
+{
+	SBX_CLEANUP_FREE char *known = sbx_xstrdup("");
+	const struct sbx_agent *agents;
+	size_t n;
+
+	agents = sbx_agents(&n);
+	for (size_t i = 0; i < n; i++) {
+		char *more =
+			sbx_xasprintf("%s%s%s", known, i ? ", " : "", agents[i].name);
+
+		free(known);
+		known = more;
+	}
+	sbx_error_set(e, SBX_E_AGENT_UNKNOWN, EINVAL, "agent '%s' is not known", word);
+	sbx_error_remedy(e, "it is one of: %s; any other command: sbx run generic -- %s",
+		known, word);
+	return NULL;
+}
+
+const struct sbx_agent *prepare_agent(const struct options *o, struct sbx_error *e)
+{
+	const char *verb = o->cmd == CMD_PLAN ? "plan" : "run";
+	const struct sbx_agent *agent;
+
+	if (o->n_words > 1) {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL,
+			"'%s': what is meant for the agent stands after '--'",
+			o->words[1]);
+		sbx_error_remedy(
+			e, "sbx %s %s -- %s ...", verb, o->words[0], o->words[1]);
+		return NULL;
+	}
+	if (o->n_words == 0 && o->args == NULL) {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL, "no agent is named");
+		sbx_error_remedy(e, "for example: sbx %s claude; see 'sbx agents'", verb);
+		return NULL;
+	}
+	agent = sbx_agent_find(o->n_words ? o->words[0] : "generic");
+	if (agent == NULL)
+		return unknown_agent(o->words[0], e);
+	if (agent->command == NULL &&
+		(o->args == NULL || o->args[0] == NULL || o->args[0][0] == '\0')) {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL, "%s needs a command", agent->name);
+		sbx_error_remedy(e, "sbx %s generic -- COMMAND [ARG...]", verb);
+		return NULL;
+	}
+	return agent;
+}
+
+void prepare_command(
+	struct sbx_strv *ret, const struct sbx_agent *agent, char *const *args, bool skip)
+{
+	if (agent->command)
+		sbx_strv_add(ret, agent->command);
+	for (size_t i = 0; skip && agent->skip_flags[i]; i++)
+		sbx_strv_add(ret, agent->skip_flags[i]);
+	for (; args && *args; args++)
+		sbx_strv_add(ret, *args);
+}
+
+int prepare(struct prepared *ret, const struct options *o, const struct sbx_agent *agent,
+	struct sbx_error *e)
+{
+	struct prepared p = { .agent = agent, .policy = o->policy };
+	struct sbx_host_opts ho = { .bwrap = o->bwrap };
+	int r;
+
+	p.policy.agent = agent->name;
+	r = sbx_host_read(&p.host, &p.policy, &ho, e);
+	if (r < 0)
+		return r;
+	prepare_command(&p.command, agent, o->args, !o->no_skip);
+	if (p.command.n > 0)
+		r = sbx_program_find(&p.host, &p.command.v[0], e);
+	if (r == 0)
+		r = sbx_plan_build(&p.plan, &p.policy, &p.host, e);
+	if (r < 0) {
+		prepared_done(&p);
+		return r;
+	}
+	*ret = p;
+	return 0;
+}
+
+void prepared_done(struct prepared *p)
+{
+	sbx_plan_done(&p->plan);
+	sbx_host_done(&p->host);
+	sbx_strv_done(&p->command);
+}
+
+struct sbx_launch_opts prepare_launch_opts(const struct options *o)
+{
+	struct sbx_launch_opts lo = SBX_LAUNCH_INHERIT;
+
+	lo.allow_root = o->allow_root;
+	return lo;
+}
+
+static bool plan_sets(const struct sbx_plan *plan, const char *name, size_t len)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->ops[i].kind == SBX_OP_ENV &&
+			strncmp(plan->ops[i].dst, name, len) == 0 &&
+			plan->ops[i].dst[len] == '\0')
+			return true;
+	return false;
+}
+
+void prepare_withheld(struct sbx_strv *ret, const struct prepared *p)
+{
+	for (size_t i = 0; i < p->host.environ.n; i++) {
+		const char *v = p->host.environ.v[i];
+		size_t len = strcspn(v, "=");
+
+		if (!plan_sets(&p->plan, v, len))
+			sbx_strv_addf(ret, "%.*s", (int)len, v);
+	}
+}
+
+bool prepare_is_passed(const struct prepared *p, const struct sbx_op *op)
+{
+	static const char *const ours[] = { "HOME", "PATH", "USER", "LOGNAME", "SHELL",
+		"TMPDIR" };
+	const char *own = sbx_env_get(p->host.environ.v, op->dst);
+
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(ours); i++)
+		if (strcmp(op->dst, ours[i]) == 0)
+			return false;
+	return own && strcmp(own, op->src) == 0;
+}

@@ -1,0 +1,255 @@
+/* sbx run: starts the agent in a sandbox and ends as it ended. */
+#include "await.h"
+#include "cli.h"
+#include "identity.h"
+#include "prepare.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <string.h>
+
+/* How it ended, for --status-fd. */
+struct outcome {
+	const char *how; /* exited, signal, timeout, error or unsandboxed */
+	int status; /* of sbx; -1: not known, the agent has taken its place */
+	int signal;
+	int landlock; /* as in struct sbx_exit */
+	bool sandboxed;
+	const char *error; /* name of the code, or NULL */
+};
+
+static void report(const struct options *o, const struct outcome *out)
+{
+	SBX_CLEANUP_FREE char *text = NULL;
+	void (*was)(int);
+	json_t *j;
+
+	if (o->status_fd < 0)
+		return;
+	j = json_pack("{s:s, s:o, s:b, s:o, s:o, s:o}", "how", out->how, "status",
+		out->status >= 0 ? json_integer(out->status) : json_null(), "sandboxed",
+		out->sandboxed, "signal",
+		out->signal ? json_integer(out->signal) : json_null(), "landlock",
+		out->landlock >= 0 ? json_integer(out->landlock) : json_null(), "error",
+		out->error ? json_string(out->error) : json_null());
+	text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+	json_decref(j);
+	was = signal(SIGPIPE, SIG_IGN);
+	if (text == NULL || sbx_write_all(o->status_fd, text, strlen(text)) < 0 ||
+		sbx_write_all(o->status_fd, "\n", 1) < 0)
+		cli_warn("--status-fd: cannot be written: %s", strerror(errno));
+	signal(SIGPIPE, was); /* an agent that takes our place must find it as it was */
+}
+
+/* Complains and reports. */
+static int fail(const struct options *o, struct sbx_error *e)
+{
+	struct outcome out = {
+		.how = "error",
+		.status = EXIT_OWN,
+		.landlock = -1,
+		.error = sbx_error_code_name(e->code),
+	};
+
+	report(o, &out);
+	return cli_complain(e);
+}
+
+/* As without sbx: in this process. Returns only when that failed. */
+static int exec_plain(const struct options *o, const struct sbx_agent *agent)
+{
+	const struct outcome out = { .how = "unsandboxed", .status = -1, .landlock = -1 };
+	struct sbx_strv command = { 0 };
+	struct sbx_error e = { 0 };
+
+	if (o->policy.workdir && chdir(o->policy.workdir) < 0) {
+		sbx_error_set(&e, SBX_E_PATH_MISSING, errno, "work dir '%s': %m",
+			o->policy.workdir);
+		return fail(o, &e);
+	}
+	prepare_command(&command, agent, o->args, false);
+	report(o, &out);
+	execvp(command.v[0], command.v);
+	sbx_error_set(&e, SBX_E_PROGRAM_MISSING, errno, "%s: %m", command.v[0]);
+	sbx_error_remedy(&e, "install it, or add its directory to PATH");
+	sbx_strv_done(&command);
+	return fail(o, &e);
+}
+
+/* The sandbox cannot be had, and the user has said to go on. A bwrap that somebody may have
+ * changed is no reason to go on. */
+static bool may_fall_back(const struct options *o, const struct sbx_error *e)
+{
+	return o->fall_back && e->code != SBX_E_BWRAP_WRITABLE && e->code != SBX_E_ROOT;
+}
+
+static int fall_back(
+	const struct options *o, const struct sbx_agent *agent, struct sbx_error *e)
+{
+	cli_warn("%s", e->message);
+	if (e->remedy)
+		cli_warn("to mend it: %s", e->remedy);
+	cli_warn("%s RUNS WITHOUT A SANDBOX, as --on-unavailable run-unsandboxed says: "
+		 "with your rights, on all of your files; its permission prompts stay on",
+		agent->name);
+	sbx_error_done(e);
+	return exec_plain(o, agent);
+}
+
+/* bwrap has ended, and the command did not run: ask in a way that has an answer. */
+static void explain_start(const struct prepared *p, const struct options *o,
+	const struct sbx_exit *x, struct sbx_error *e)
+{
+	struct sbx_launch_opts lo = prepare_launch_opts(o);
+
+	if (sbx_avail_check(&p->plan, &p->host, &lo, e) < 0)
+		return;
+	sbx_error_set(e, SBX_E_BWRAP_FAILED, EIO,
+		"%s ended with status %d before the command ran", p->host.bwrap.path,
+		x->code);
+	sbx_error_remedy(e, "see what it says above; 'sbx doctor' tries again");
+}
+
+/* The ends that are not the command's own. */
+static void explain(const struct prepared *p, const struct options *o,
+	const struct sbx_exit *x, struct sbx_error *e)
+{
+	if (x->how == SBX_HOW_NOT_EXECUTED) {
+		sbx_error_set(e, SBX_E_NOTHING_RAN, x->code,
+			"%s cannot be executed inside the sandbox: %s", p->command.v[0],
+			strerror(x->code));
+		sbx_error_remedy(
+			e, "'sbx plan' shows what is there; --ro-bind PATH shows more");
+	} else if (x->how == SBX_HOW_KILLED) {
+		sbx_error_set(e, SBX_E_BWRAP_FAILED, EIO, "%s was killed by signal %d",
+			p->host.bwrap.path, x->code);
+		sbx_error_remedy(e, "look in the system log for who killed it (memory, a "
+				    "security module)");
+	} else if (x->landlock >= 0) {
+		sbx_error_set(e, SBX_E_BWRAP_FAILED, EIO,
+			"the sandbox was killed while the command ran");
+		sbx_error_remedy(e, "look in the system log for who killed it (memory)");
+	} else {
+		explain_start(p, o, x, e);
+	}
+}
+
+static int finish(const struct prepared *p, const struct options *o,
+	const struct await *a, const struct sbx_exit *x)
+{
+	struct outcome out = {
+		.how = x->signal ? "signal" : "exited",
+		.status = x->code,
+		.signal = x->signal,
+		.landlock = x->landlock,
+		.sandboxed = true,
+	};
+	struct sbx_error e = { 0 };
+
+	if (x->survivors)
+		cli_warn("processes outlived the sandbox and were killed");
+	if (a->aborted_by) {
+		out.how = "signal";
+		out.signal = a->aborted_by;
+		out.status = 128 + a->aborted_by;
+	} else if (a->timed_out) {
+		out.how = "timeout";
+		out.status = EXIT_TIMEOUT;
+		fprintf(stderr, "sbx: %s was ended after %d s (--timeout)\n",
+			p->agent->name, o->timeout_s);
+	} else if (x->how != SBX_HOW_EXITED) {
+		explain(p, o, x, &e);
+		return fail(o, &e);
+	}
+	report(o, &out);
+	return out.status;
+}
+
+static void tell_verbose(const struct prepared *p)
+{
+	struct sbx_strv withheld = { 0 };
+
+	fprintf(stderr, "sbx: %s, profile %s, fs %s, net %s, work dir %s\n",
+		p->agent->name, sbx_profile_name(p->policy.profile),
+		sbx_fs_name(p->policy.fs), sbx_net_name(sbx_policy_net(&p->policy)),
+		p->host.workdir.real);
+	fputs("sbx: runs", stderr);
+	for (size_t i = 0; i < p->command.n; i++)
+		fprintf(stderr, " %s", p->command.v[i]);
+	prepare_withheld(&withheld, p);
+	fprintf(stderr, "\nsbx: %zu variables withheld:", withheld.n);
+	for (size_t i = 0; i < withheld.n; i++)
+		fprintf(stderr, " %s", withheld.v[i]);
+	fputc('\n', stderr);
+	sbx_strv_done(&withheld);
+}
+
+static int launch(const struct prepared *p, const struct options *o)
+{
+	SBX_CLEANUP_FD int signals = await_signals();
+	struct await a = { .signals = signals, .timeout_s = o->timeout_s };
+	struct sbx_launch_opts lo = prepare_launch_opts(o);
+	struct sbx_error e = { 0 };
+	struct sbx_launch l;
+	struct sbx_exit x;
+	int r;
+
+	if (signals < 0) {
+		sbx_error_set(
+			&e, SBX_E_SYSTEM, -signals, "signalfd: %s", strerror(-signals));
+		return fail(o, &e);
+	}
+	if (sbx_launch_start(&l, &p->plan, &p->host, p->command.v, &lo, &e) < 0)
+		return fail(o, &e);
+	r = await_end(&l, &a, &x);
+	sbx_launch_done(&l);
+	if (r < 0) {
+		sbx_error_set(&e, SBX_E_SYSTEM, -r, "wait: %s", strerror(-r));
+		return fail(o, &e);
+	}
+	return finish(p, o, &a, &x);
+}
+
+static int run_sandboxed(const struct options *o, const struct sbx_agent *agent)
+{
+	struct sbx_launch_opts lo = prepare_launch_opts(o);
+	struct sbx_error e = { 0 };
+	struct prepared p;
+	int status;
+
+	if (prepare(&p, o, agent, &e) < 0)
+		return fail(o, &e);
+	if (o->verbose)
+		tell_verbose(&p);
+	/* Whether to go on without one is decided before anything runs. */
+	if (o->fall_back && sbx_avail_check(&p.plan, &p.host, &lo, &e) < 0) {
+		prepared_done(&p);
+		return may_fall_back(o, &e) ? fall_back(o, agent, &e) : fail(o, &e);
+	}
+	status = launch(&p, o);
+	prepared_done(&p);
+	return status;
+}
+
+int cmd_run(const struct options *o)
+{
+	const struct sbx_agent *agent;
+	struct sbx_error e = { 0 };
+	struct identity id = { 0 };
+	int status;
+
+	agent = prepare_agent(o, &e);
+	if (agent == NULL)
+		return fail(o, &e);
+	if (!o->sandbox && !o->as)
+		return exec_plain(o, agent);
+	if (identity_assume(&id, o, agent, &e) < 0)
+		return fail(o, &e);
+	if (id.assumed)
+		fprintf(stderr, "sbx: started by root; runs as %s (uid %u)\n", id.name,
+			(unsigned)id.uid);
+	status = o->sandbox ? run_sandboxed(o, agent) : exec_plain(o, agent);
+	identity_done(&id);
+	return status;
+}
