@@ -69,8 +69,8 @@ def without_numbers(argv, fds=None):
             words.append(word)
             i += 1
     start = words.index("--") + 1
-    assert words[start].startswith("/proc/self/fd/") and words[start + 5] == "--"
-    words[start : start + 4] = ["INIT", "N", "N", "N"]
+    assert words[start].startswith("/proc/self/fd/") and words[start + 6] == "--"
+    words[start : start + 5] = ["INIT", "N", "N", "N", "N"]
     return words
 
 
