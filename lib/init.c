@@ -17,5 +17,7 @@ void sbx_init_words(struct sbx_strv *argv, const struct sbx_init_fds *fds, unsig
 	sbx_strv_addf(argv, "%d", fds->status);
 	sbx_strv_addf(argv, "%d", fds->keeper);
 	sbx_strv_addf(argv, "%u", skip);
+	for (int i = 0; i < 3; i++)
+		sbx_strv_addf(argv, "%d", fds->command[i]);
 	sbx_strv_add(argv, "--");
 }

@@ -6,7 +6,16 @@
 
 #include "util.h"
 
-#define SBX_INIT_WORDS 7 /* on its command line, before the command */
+#define SBX_INIT_WORDS 10 /* on its command line, before the command */
+
+/* Bytes that it is told on the control channel, beside the numbers of signals. */
+enum sbx_init_word {
+	SBX_INIT_GROUP = 128, /* and a signal: for the process group of the command */
+	SBX_INIT_BACKGROUND =
+		254, /* the command is not in the foreground of its terminal */
+	SBX_INIT_FOREGROUND =
+		255, /* it is; the first of these two lets the command start */
+};
 
 /* A sealed, close-on-exec memory file with the program. Returns the descriptor or -errno. */
 int sbx_init_memfd(void);
@@ -16,6 +25,7 @@ struct sbx_init_fds {
 	int image; /* of the program */
 	int control, status; /* its ends of the runner's pipes */
 	int keeper; /* where it sends a handle on itself */
+	int command[3]; /* as in struct sbx_launch_opts */
 };
 
 /* Adds the words of its command line to argv, the command not included. skip: for mutants. */

@@ -60,8 +60,12 @@ static void reset_signals(const struct child *c)
 
 static int place_stdio(const struct child *c)
 {
-	const int want[3] = { c->opts->in, c->opts->out, c->opts->err };
+	int want[3] = { c->opts->in, c->opts->out, c->opts->err };
 
+	/* Without pid 1 nobody else hands them over. */
+	for (int i = 0; i < 3 && (c->opts->skip_steps & SBX_STEP_INIT); i++)
+		if (c->opts->command[i] > 2)
+			want[i] = c->opts->command[i];
 	for (int i = 0; i < 3; i++)
 		if (want[i] >= 0 && dup2(want[i], i) < 0)
 			return -errno;
@@ -96,6 +100,8 @@ static int close_others(const struct child *c)
 		r = inherit(c->res->fds[i]);
 	for (const int *fd = c->fds; r == 0 && *fd >= 0; fd++)
 		r = inherit(*fd);
+	for (int i = 0; r == 0 && i < 3; i++)
+		r = inherit(c->opts->command[i] > 2 ? c->opts->command[i] : -1);
 	return r;
 }
 
@@ -237,8 +243,11 @@ static int open_wires(struct wires *w, struct sbx_error *e)
 }
 
 static void command_line(struct sbx_strv *argv, const char *bwrap, int args_fd,
-	int image_fd, const struct wires *w, char *const cmd[], unsigned skip)
+	int image_fd, const struct wires *w, char *const cmd[],
+	const struct sbx_launch_opts *opts)
 {
+	unsigned skip = opts->skip_steps;
+
 	sbx_strv_add(argv, bwrap);
 	sbx_strv_add(argv, "--args");
 	sbx_strv_addf(argv, "%d", args_fd);
@@ -249,7 +258,9 @@ static void command_line(struct sbx_strv *argv, const char *bwrap, int args_fd,
 			&(struct sbx_init_fds){ .image = image_fd,
 				.control = w->control[0],
 				.status = w->said[1],
-				.keeper = w->keeper },
+				.keeper = w->keeper,
+				.command = { opts->command[0], opts->command[1],
+					opts->command[2] } },
 			skip / SBX_STEP_INIT_HIDE);
 	for (; *cmd; cmd++)
 		sbx_strv_add(argv, *cmd);
@@ -273,7 +284,7 @@ static int start_wired(struct sbx_launch *l, struct sbx_argv *a,
 		r = args_fd < 0 ? -args_fd : -image_fd;
 		return sbx_error_set(e, SBX_E_SYSTEM, r, "memfd: %s", strerror(r));
 	}
-	command_line(&argv, h->bwrap.path, args_fd, image_fd, w, cmd, opts->skip_steps);
+	command_line(&argv, h->bwrap.path, args_fd, image_fd, w, cmd, opts);
 	r = fork_child(l,
 		&(struct child){
 			.opts = opts,
@@ -430,33 +441,53 @@ static void find_child(struct sbx_launch *l)
 	}
 }
 
-/* Keeps the first max - 1 bytes as a string; the rest is read and forgotten. */
-static void drain(int *fd, char *buf, size_t max, size_t *len)
+/* One piece of what fd holds; false when there is no more now. Keeps the first max - 1 bytes as
+ * a string; the rest is read and forgotten. */
+static bool drain(int *fd, char *buf, size_t max, size_t *len)
 {
-	while (*fd >= 0) {
-		size_t room = max - 1 - *len;
-		char spill[256];
-		ssize_t n =
-			read(*fd, room ? buf + *len : spill, room ? room : sizeof(spill));
+	size_t room = max - 1 - *len;
+	char spill[256];
+	ssize_t n;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			break;
-		if (n <= 0) {
-			close(*fd);
-			*fd = -1;
-		} else if (room) {
-			*len += (size_t)n;
-			buf[*len] = '\0';
-		}
+	if (*fd < 0)
+		return false;
+	n = read(*fd, room ? buf + *len : spill, room ? room : sizeof(spill));
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return errno == EINTR;
+	if (n <= 0) {
+		close(*fd);
+		*fd = -1;
+		return false;
+	}
+	if (room) {
+		*len += (size_t)n;
+		buf[*len] = '\0';
+	}
+	return true;
+}
+
+/* What may happen often must not fill the room of what happens once. */
+static void take_stops(struct sbx_launch *l)
+{
+	long long sig = number_after(l->said, "stopped ");
+
+	for (; sig >= 0; sig = number_after(l->said, "stopped ")) {
+		char *at = strstr(l->said, "stopped ");
+		const char *rest = at + strcspn(at, "\n");
+
+		l->stopped = (int)sig;
+		rest += *rest == '\n';
+		memmove(at, rest, strlen(rest) + 1);
+		l->said_len = strlen(l->said);
 	}
 }
 
 void sbx_launch_pump(struct sbx_launch *l)
 {
-	drain(&l->status_fd, l->report, sizeof(l->report), &l->report_len);
-	drain(&l->init_fd, l->said, sizeof(l->said), &l->said_len);
+	while (drain(&l->status_fd, l->report, sizeof(l->report), &l->report_len))
+		;
+	while (drain(&l->init_fd, l->said, sizeof(l->said), &l->said_len))
+		take_stops(l);
 	find_child(l);
 }
 

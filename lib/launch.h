@@ -35,11 +35,21 @@ enum sbx_step {
 	SBX_STEP_INIT = 1 << 13, /* it is there at all */
 	SBX_STEP_MOUNTS = 1 << 14, /* what the host mounts later does not arrive */
 	SBX_STEP_PRIORITY = 1 << 15, /* no precedence over others: scheduling, memory */
-	SBX_STEP_ALL = (1 << 16) - 1,
+	/* What the relay does (relay.h): */
+	SBX_STEP_RELAY =
+		1 << 16, /* it stands between the command and the user's 0, 1, 2 */
+	SBX_STEP_SCREEN = 1 << 17, /* control sequences reach the screen alone */
+	SBX_STEP_ALL = (1 << 18) - 1,
 };
+
+#define SBX_LAUNCH_TERMINAL (-1)
 
 struct sbx_launch_opts {
 	int in, out, err; /* descriptors for 0, 1, 2; >= 3, or -1 to inherit */
+	/* What the command has as 0, 1 and 2, where that is not to be bwrap's as well: a descriptor
+	 * >= 3, SBX_LAUNCH_TERMINAL for a terminal of the sandbox's own, which only a relay can
+	 * look after (relay.h), or 0: as bwrap */
+	int command[3];
 	bool allow_root; /* uid 0 is refused otherwise */
 	unsigned skip_steps; /* enum sbx_step bits; 0 but for mutants */
 	const bool *skip_filter; /* as for sbx_filter_memfd(); NULL but for mutants */
@@ -62,6 +72,7 @@ struct sbx_launch {
 	size_t report_len;
 	char said[256]; /* bytes of init_fd */
 	size_t said_len;
+	int stopped; /* the signal that has stopped the command; the caller takes it off */
 };
 
 #define SBX_LAUNCH_NONE                    \
@@ -98,7 +109,9 @@ SBX_PUBLIC int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *p
 	const struct sbx_host *h, char *const cmd[], const struct sbx_launch_opts *opts,
 	struct sbx_error *e);
 
-/* Sends the command a signal. Returns 0, or -errno when pid 1 is gone. */
+/* Sends the command a signal. Returns 0, or -errno when pid 1 is gone. A command that has 0, 1
+ * or 2 of its own leads a process group: sig | SBX_SIGNAL_GROUP is for all of that. */
+#define SBX_SIGNAL_GROUP 128
 SBX_PUBLIC int sbx_launch_signal(struct sbx_launch *l, int sig);
 
 /* Reads what status_fd and init_fd hold, without blocking. */

@@ -20,6 +20,7 @@
 #include "profiles.h"
 #include "program.h"
 #include "protect.h"
+#include "relay.h"
 #include "util.h"
 
 /* "0.1.0", the version of the library at run time. */

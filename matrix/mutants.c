@@ -59,6 +59,8 @@ static const struct {
 	{ "init-leash", SBX_STEP_INIT_LEASH, true },
 	{ "mounts", SBX_STEP_MOUNTS, true },
 	{ "priority", SBX_STEP_PRIORITY, true },
+	{ "relay", SBX_STEP_RELAY, true },
+	{ "screen", SBX_STEP_SCREEN, true },
 };
 
 /* Where several walls stand in front of one thing, each alone can be missed by nobody, and

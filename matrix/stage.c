@@ -29,8 +29,8 @@ static const struct stage stages[] = {
 		{ NO_INIT(SBX_STEP_STDIO), .drop = { "--as-pid-1" } } },
 	{ "early_payload", stage_early_payload, 1,
 		{ NO_INIT(0), .drop = { "--as-pid-1" } } },
-	{ "stdout_file", stage_stdout_file, 1, { .native = true } },
-	{ "stdout_pipe", stage_stdout_pipe, 1, { .native = true } },
+	{ "stdout_file", stage_stdout_file, 1, { .skip_steps = SBX_STEP_RELAY } },
+	{ "stdout_pipe", stage_stdout_pipe, 1, { .skip_steps = SBX_STEP_RELAY } },
 
 	/* terminal */
 	{ "tty_typing", stage_tty_typing, 1,
@@ -40,9 +40,9 @@ static const struct stage stages[] = {
 	{ "tty_foreground", stage_tty_foreground, 1,
 		{ .skip_steps = SBX_STEP_SESSION, .drop = { "--new-session" } } },
 	{ "tty_steal", stage_tty_steal, 1, { .native = true } },
-	{ "tty_left", stage_tty_left, 1, { .native = true } },
-	{ "tty_console", stage_tty_console, 1, { .native = true } },
-	{ "tty_escape", stage_tty_escape, 1, { .native = true } },
+	{ "tty_left", stage_tty_left, 1, { .skip_steps = SBX_STEP_RELAY } },
+	{ "tty_console", stage_tty_console, 1, { .skip_steps = SBX_STEP_RELAY } },
+	{ "tty_escape", stage_tty_escape, 1, { .skip_steps = SBX_STEP_SCREEN } },
 	{ "tty_other", stage_tty_other, 1, { .native = true } },
 
 	/* process group, signals, credentials, limits */

@@ -185,6 +185,7 @@ void stage_stdout_file(struct play *p)
 
 	if (play_write(path, "what was logged before\n") < 0)
 		play_fail(p, "log");
+	t.relayed = true;
 	t.stdio[2] = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	act_on_fd(&t, "fd_reread", 2, NULL);
 	act_on_fd(&t, "fd_mode", 2, NULL);
@@ -208,6 +209,7 @@ void stage_stdout_pipe(struct play *p)
 		play_fail(p, "pipe");
 		return;
 	}
+	t.relayed = true;
 	t.stdio[2] = pipe[1];
 	act_on_fd(&t, "fd_reread", 2, NULL);
 	act_on_fd(&t, "fd_nonblock", 2, NULL);

@@ -63,6 +63,9 @@ try {
 	struct prepared prepared;
 	bool is_prepared, launched;
 	struct sbx_launch launch;
+	bool relayed; /* what the scenario hands in goes through a relay, as with `sbx run` */
+	struct sbx_relay *relay;
+	int handed[3]; /* to the relay, to be closed after it; or -1 */
 	int stdio[3]; /* TRY_PIPE, TRY_INHERIT, or a descriptor */
 	int end[3]; /* our ends of the pipes, or -1 */
 	FILE *acts_file;
@@ -78,6 +81,7 @@ try {
 #define TRY_INIT                                                  \
 	((struct try){ .stdio = { TRY_PIPE, TRY_PIPE, TRY_PIPE }, \
 		.end = { -1, -1, -1 },                            \
+		.handed = { -1, -1, -1 },                         \
 		.launch = SBX_LAUNCH_NONE })
 
 /* Host and plan for this work dir (NULL: the scene's), changed by the mutant that is being run

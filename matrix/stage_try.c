@@ -226,20 +226,41 @@ static int start_native(
 	return 0;
 }
 
+/* What the launch gives, directly or through a relay. */
+static int give(struct try *t, struct sbx_launch_opts *opts, const int child[3])
+{
+	struct sbx_relay_opts ro = { .fds = { 0, 1, 2 } };
+	int r;
+
+	opts->in = child[0];
+	opts->out = child[1];
+	opts->err = child[2];
+	if (!t->relayed)
+		return 0;
+	for (int i = 0; i < 3; i++)
+		if (child[i] >= 0)
+			ro.fds[i] = child[i];
+	r = sbx_relay_new(&t->relay, &ro, &t->error);
+	if (r == 0)
+		sbx_relay_prepare(t->relay, opts);
+	return r;
+}
+
 static int start_launch(
 	struct try *t, const struct play *p, char *const cmd[], const int child[3])
 {
 	const struct weakening *w = &p->stage->weak;
 	struct sbx_launch_opts opts =
 		launch_opts(p->cell, p->outside ? NULL : p->variant);
+	int r;
 
-	opts.in = child[0];
-	opts.out = child[1];
-	opts.err = child[2];
 	if (p->outside) {
 		opts.skip_steps = w->skip_steps;
 		opts.skip_filter = rows_left_out(w);
 	}
+	r = give(t, &opts, child);
+	if (r < 0)
+		return r;
 	return sbx_launch_start(
 		&t->launch, &t->prepared.plan, &t->prepared.host, cmd, &opts, &t->error);
 }
@@ -254,8 +275,12 @@ int try_start(struct try *t, struct play *p, char *const cmd[])
 		r = native ? start_native(t, p, cmd ? cmd : probe, child)
 			   : start_launch(t, p, cmd ? cmd : probe, child);
 	for (int i = 0; i < 3; i++)
-		if (t->stdio[i] == TRY_PIPE && child[i] >= 0)
-			close(child[i]);
+		if (t->stdio[i] == TRY_PIPE && child[i] >= 0) {
+			if (t->relay)
+				t->handed[i] = child[i];
+			else
+				close(child[i]);
+		}
 	t->launched = r == 0;
 	return r;
 }
@@ -303,8 +328,31 @@ bool try_await(struct try *t, const char *word)
 	return strncmp(t->output, word, len) == 0;
 }
 
+static void close_handed(struct try *t)
+{
+	for (int i = 0; i < 3; i++) {
+		sbx_close_fd(&t->handed[i]);
+		t->handed[i] = -1;
+	}
+}
+
+/* What comes through a relay fits into a pipe, and is read when all is over. */
+static void end_relayed(struct try *t)
+{
+	if (t->launched &&
+		sbx_relay_run(t->relay, &t->launch, PLAY_PATIENCE, &t->exit) < 0)
+		t->exit.how = SBX_HOW_NOT_STARTED;
+	sbx_relay_free(t->relay);
+	t->relay = NULL;
+	close_handed(t);
+	sbx_launch_done(&t->launch);
+	t->launched = false;
+}
+
 void try_end(struct try *t)
 {
+	if (t->relay)
+		end_relayed(t);
 	if (t->end[1] >= 0 || t->stdio[1] != TRY_PIPE)
 		while (try_read(t, PLAY_PATIENCE))
 			;
@@ -361,6 +409,8 @@ void try_done(struct try *t)
 		prepared_done(&t->prepared);
 	for (int i = 0; i < 3; i++)
 		sbx_close_fd(&t->end[i]);
+	sbx_relay_free(t->relay);
+	close_handed(t);
 	if (t->acts_file)
 		fclose(t->acts_file);
 	free(t->acts_text);

@@ -100,6 +100,7 @@ void stage_tty_left(struct play *p)
 	if (!open_terminal(&tty, p, true))
 		return;
 	tcgetattr(tty.slave, &before);
+	t.relayed = true;
 	t.stdio[2] = tty.slave;
 	try_act(&t, "tty_modes", "2");
 	try_act(&t, "tty_size", "2");
@@ -126,6 +127,7 @@ void stage_tty_console(struct play *p)
 
 	if (!open_terminal(&tty, p, true))
 		return;
+	t.relayed = true;
 	t.stdio[0] = t.stdio[1] = tty.slave;
 	try_act(&t, "stat", "/dev/console");
 	if (try_write_acts(&t, p, acts) < 0 || try_plan(&t, p, NULL) < 0 ||
@@ -148,6 +150,7 @@ void stage_tty_escape(struct play *p)
 
 	if (!open_terminal(&tty, p, true))
 		return;
+	t.relayed = true;
 	t.stdio[2] = tty.slave;
 	try_act(&t, "tty_escape", "2");
 	if (try_run(&t, p, NULL)) {

@@ -46,9 +46,9 @@ static void the_command_stands_after_the_dashes(void **state)
 	assert_int_equal(dashes, w.argv.n - 3 - SBX_INIT_WORDS);
 	assert_string_equal(w.argv.v[dashes + 3], "-1");
 	assert_string_equal(w.argv.v[dashes + 4], "-1");
-	assert_string_equal(w.argv.v[dashes + 7], "--");
-	assert_string_equal(w.argv.v[dashes + 8], "--bind");
-	assert_string_equal(w.argv.v[dashes + 9], "x y");
+	assert_string_equal(w.argv.v[dashes + 10], "--");
+	assert_string_equal(w.argv.v[dashes + 11], "--bind");
+	assert_string_equal(w.argv.v[dashes + 12], "x y");
 	/* rw by default, by its path: the caller has no descriptor of ours for it */
 	assert_true(index_of(&w.argv, work) > 0);
 	assert_int_equal(index_of(&w.argv, "--bind-fd"), -1);
