@@ -184,6 +184,13 @@ def test_binds_and_modes(world):
     assert [x.split(":")[0].strip() for x in off.splitlines()[2:]] == ["lo"]
 
 
+def test_a_repository_is_made_only_when_allowed(world):
+    assert world.run("run", "--", "mkdir", ".git").returncode != 0
+    assert not (world.work / ".git").exists()
+    assert world.run("run", "--allow", "git-init", "--", "mkdir", ".git").returncode == 0
+    assert (world.work / ".git").is_dir()
+
+
 # ---- the flag that switches prompts off ----
 
 
