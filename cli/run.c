@@ -1,5 +1,4 @@
 /* sbx run: starts the agent in a sandbox and ends as it ended. */
-#include "await.h"
 #include "cli.h"
 #include "identity.h"
 #include "prepare.h"
@@ -8,6 +7,9 @@
 #include <jansson.h>
 #include <signal.h>
 #include <string.h>
+
+/* Between TERM and KILL: time for an agent to write its transcript. */
+#define LAST_WORDS_MS 2000
 
 /* How it ended, for --status-fd. */
 struct outcome {
@@ -135,8 +137,8 @@ static void explain(const struct prepared *p, const struct options *o,
 	}
 }
 
-static int finish(const struct prepared *p, const struct options *o,
-	const struct await *a, const struct sbx_exit *x)
+static int finish(
+	const struct prepared *p, const struct options *o, const struct sbx_exit *x)
 {
 	struct outcome out = {
 		.how = x->signal ? "signal" : "exited",
@@ -149,11 +151,11 @@ static int finish(const struct prepared *p, const struct options *o,
 
 	if (x->survivors)
 		cli_warn("processes outlived the sandbox and were killed");
-	if (a->aborted_by) {
+	if (x->how == SBX_HOW_ABORTED) {
 		out.how = "signal";
-		out.signal = a->aborted_by;
-		out.status = 128 + a->aborted_by;
-	} else if (a->timed_out) {
+		out.signal = x->code;
+		out.status = 128 + x->code;
+	} else if (x->how == SBX_HOW_TIMEOUT) {
 		out.how = "timeout";
 		out.status = EXIT_TIMEOUT;
 		fprintf(stderr, "sbx: %s was ended after %d s (--timeout)\n",
@@ -185,30 +187,42 @@ static void tell_verbose(const struct prepared *p)
 	sbx_strv_done(&withheld);
 }
 
+/* The user's 0, 1 and 2 are this process's, which does nothing with them but relay. */
+static int launch_relayed(const struct prepared *p, const struct options *o,
+	struct sbx_relay *relay, struct sbx_exit *ret, struct sbx_error *e)
+{
+	struct sbx_launch_opts lo = prepare_launch_opts(o);
+	struct sbx_launch l;
+	int r;
+
+	sbx_relay_prepare(relay, &lo);
+	r = sbx_launch_start(&l, &p->plan, &p->host, p->command.v, &lo, e);
+	if (r < 0)
+		return r;
+	r = sbx_relay_run(relay, &l, o->timeout_s ? o->timeout_s * 1000 : -1, ret);
+	sbx_launch_done(&l);
+	if (r < 0)
+		return sbx_error_set(e, SBX_E_SYSTEM, -r, "relay: %s", strerror(-r));
+	return 0;
+}
+
 static int launch(const struct prepared *p, const struct options *o)
 {
-	SBX_CLEANUP_FD int signals = await_signals();
-	struct await a = { .signals = signals, .timeout_s = o->timeout_s };
-	struct sbx_launch_opts lo = prepare_launch_opts(o);
+	const struct sbx_relay_opts ro = {
+		.fds = { 0, 1, 2 }, .let_go = true, .grace_ms = LAST_WORDS_MS
+	};
 	struct sbx_error e = { 0 };
-	struct sbx_launch l;
+	struct sbx_relay *relay;
 	struct sbx_exit x;
 	int r;
 
-	if (signals < 0) {
-		sbx_error_set(
-			&e, SBX_E_SYSTEM, -signals, "signalfd: %s", strerror(-signals));
+	if (sbx_relay_new(&relay, &ro, &e) < 0)
 		return fail(o, &e);
-	}
-	if (sbx_launch_start(&l, &p->plan, &p->host, p->command.v, &lo, &e) < 0)
-		return fail(o, &e);
-	r = await_end(&l, &a, &x);
-	sbx_launch_done(&l);
-	if (r < 0) {
-		sbx_error_set(&e, SBX_E_SYSTEM, -r, "wait: %s", strerror(-r));
-		return fail(o, &e);
-	}
-	return finish(p, o, &a, &x);
+	r = launch_relayed(p, o, relay, &x, &e);
+	if (r == 0)
+		r = sbx_relay_lost(relay, &e);
+	sbx_relay_free(relay);
+	return r < 0 ? fail(o, &e) : finish(p, o, &x);
 }
 
 static int run_sandboxed(const struct options *o, const struct sbx_agent *agent)

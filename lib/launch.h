@@ -89,6 +89,7 @@ enum sbx_how {
 	SBX_HOW_NOT_EXECUTED, /* the sandbox was there, but not the command; code: errno */
 	SBX_HOW_UNHELD, /* the kernel's landlock refused; the command did not run; code: errno */
 	SBX_HOW_KILLED, /* the monitor was killed by a signal */
+	SBX_HOW_ABORTED, /* a signal ended the start (relay.h); code: which one */
 	SBX_HOW_TIMEOUT, /* the deadline passed; everything was killed */
 };
 

@@ -33,6 +33,8 @@ enum {
 struct sbx_relay {
 	int fds[3]; /* the user's */
 	bool let_go;
+	int grace_ms;
+	int aborted; /* a signal that came before the command ran */
 	enum kind kind[3];
 	bool joined; /* 1 and 2 are one thing, and stay so: what is written there stays in order */
 	int given
@@ -134,6 +136,7 @@ int sbx_relay_new(
 	for (int i = 0; i < N_CHANNELS; i++)
 		r->channel[i] = RELAY_CHANNEL_NONE;
 	r->let_go = opts && opts->let_go;
+	r->grace_ms = opts ? opts->grace_ms : 0;
 	err = open_all(r);
 	if (err < 0) {
 		sbx_relay_free(r);
@@ -224,7 +227,18 @@ static void stopped(struct sbx_relay *r, struct sbx_launch *l)
 	sbx_launch_signal(l, SIGCONT | SBX_SIGNAL_GROUP);
 }
 
-/* True when the user has had enough of waiting for what is left of the output. */
+static bool has_terminal(const struct sbx_relay *r)
+{
+	return r->kind[0] == KIND_TERMINAL || r->kind[1] == KIND_TERMINAL ||
+	       r->kind[2] == KIND_TERMINAL;
+}
+
+static bool is_last_word(int sig)
+{
+	return sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT;
+}
+
+/* True when the user has had enough: of the start, or of waiting for what is left of the output. */
 static bool hear(struct sbx_relay *r, struct sbx_launch *l, bool ended)
 {
 	struct signalfd_siginfo si;
@@ -235,18 +249,19 @@ static bool hear(struct sbx_relay *r, struct sbx_launch *l, bool ended)
 		/* A key means all of the job, kill(1) one process. */
 		int whom = si.ssi_code == SI_KERNEL ? SBX_SIGNAL_GROUP : 0;
 
-		if (sig == SIGWINCH) {
+		if (sig == SIGWINCH && has_terminal(r)) {
 			relay_tty_resize(&r->tty, l);
 		} else if (sig == SIGCONT) {
 			relay_tty_enter(&r->tty, l, false);
 			sbx_launch_signal(l, SIGCONT | SBX_SIGNAL_GROUP);
+		} else if (!ended && is_last_word(sig) && l->said_len == 0) {
+			r->aborted = sig; /* nobody is there to be told */
 		} else {
-			enough |= ended && sig != SIGUSR1 && sig != SIGUSR2 &&
-				  sig != SIGTSTP;
+			enough |= ended && is_last_word(sig);
 			sbx_launch_signal(l, sig | whom);
 		}
 	}
-	return enough;
+	return enough || r->aborted;
 }
 
 static bool is_over(const struct sbx_relay *r)
@@ -312,7 +327,7 @@ static int follow(struct sbx_relay *r, struct sbx_launch *l, long long deadline)
 			ret = 0;
 			turns = 0;
 		}
-	} while (ret == 0 && !t.poll.v[t.monitor].revents);
+	} while (ret == 0 && !t.poll.v[t.monitor].revents && !r->aborted);
 	return ret;
 }
 
@@ -346,7 +361,8 @@ int sbx_relay_run(
 	struct sbx_relay *r, struct sbx_launch *l, int timeout_ms, struct sbx_exit *ret)
 {
 	long long deadline = timeout_ms < 0 ? -1 : sbx_now_ms() + timeout_ms;
-	struct sbx_exit x;
+	struct sbx_exit x = { 0 };
+	bool late;
 	int err;
 
 	close_given(r);
@@ -356,10 +372,19 @@ int sbx_relay_run(
 	if (err < 0)
 		return err;
 	err = follow(r, l, deadline);
+	late = err == -ETIMEDOUT;
+	if (late && r->grace_ms > 0 && sbx_launch_signal(l, SIGTERM) == 0)
+		err = follow(r, l, sbx_now_ms() + r->grace_ms);
 	if (err == 0 || err == -ETIMEDOUT)
-		err = sbx_launch_wait(l, err ? 0 : KILL_MS, &x);
+		err = sbx_launch_wait(l, err || r->aborted ? 0 : KILL_MS, &x);
 	if (err == 0)
-		err = flush(r, l, deadline);
+		err = flush(r, l, late ? sbx_now_ms() + HANGUP_MS : deadline);
+	if (late)
+		x.how = SBX_HOW_TIMEOUT;
+	if (r->aborted) {
+		x.how = SBX_HOW_ABORTED;
+		x.code = r->aborted;
+	}
 	relay_tty_end(&r->tty);
 	relay_signals_end(&r->signals);
 	if (err == 0)

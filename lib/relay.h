@@ -29,6 +29,8 @@ struct sbx_relay_opts {
 	 * /dev/null for good, so that who writes to it or reads from it hears of that before the
 	 * command's end. For programs that do nothing else with theirs. */
 	bool let_go;
+	/* At the deadline the command gets TERM, and so much time for its last words. */
+	int grace_ms;
 };
 
 /* Looks at the descriptors; opts NULL: 0, 1, 2, kept. One that is closed counts as /dev/null.
@@ -41,9 +43,11 @@ SBX_PUBLIC int sbx_relay_new(
 SBX_PUBLIC void sbx_relay_prepare(struct sbx_relay *r, struct sbx_launch_opts *opts);
 
 /* Relays until the command has ended and what it wrote has arrived; in place of
- * sbx_launch_wait(), with the same meaning of timeout_ms and *ret. INT, TERM, HUP, QUIT, USR1,
+ * sbx_launch_wait(), with the same meaning of timeout_ms and *ret. One that ended in its grace time
+ * has timed out. INT, TERM, HUP, QUIT, USR1,
  * USR2 and TSTP that come to this process are for the command, unless this process ignores them;
- * once it has ended, the first four give up on the output. When the command is stopped, so is
+ * before it runs, the first four end the start (SBX_HOW_ABORTED), once it has ended, they give up
+ * on the output. When the command is stopped, so is
  * this process (its process group, if the terminal did it), and CONT continues both.
  * For a process of one thread; mask and dispositions are afterwards as they were.
  * Returns 0 or -errno. */

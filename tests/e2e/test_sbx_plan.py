@@ -74,7 +74,7 @@ def without_numbers(argv, fds=None):
     end = words.index("--", start)
     assert words[start].startswith("/proc/self/fd/")
     assert all(re.fullmatch("-?[0-9]+", w) for w in words[start + 1 : end])
-    words[start : end - 1] = ["INIT"]
+    words[start:end] = ["INIT"]
     return words
 
 
