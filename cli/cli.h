@@ -3,10 +3,11 @@
 
 #include "options.h"
 
-/* Exit status. Between 0 and 123, and above 125, it is the agent's. */
+/* Exit status. Between 0 and 122, and above 125, it is the agent's. */
 enum {
 	EXIT_FINE = 0,
 	EXIT_MISSING = 1, /* doctor: something is not as it must be */
+	EXIT_RESIDUE = 123, /* --strict-residue: it ended well, and left something */
 	EXIT_TIMEOUT = 124,
 	EXIT_OWN = 125, /* sbx itself failed */
 };

@@ -43,6 +43,10 @@ const struct option_row options_rows[] = {
 		"started by root: stay uid 0, which no sandbox confines as well" },
 	{ "status-fd", KEY_STATUS_FD, ARG_WORD, "FD", NULL, CMD_RUN,
 		"write there, as a line of JSON, how it ended" },
+	{ "strict-residue", KEY_STRICT_RESIDUE, ARG_NONE, NULL, NULL, CMD_RUN,
+		"exit with 123 when it ended well but left what could act on the host later" },
+	{ "no-residue", KEY_NO_RESIDUE, ARG_NONE, NULL, NULL, CMD_RUN,
+		"do not look, after the end, for what could act on the host later" },
 	{ "format", KEY_FORMAT, ARG_VALUES, "FORMAT", "text argv json", CMD_PLAN,
 		"text (default); argv: a command line to paste into sh; json" },
 	{ "format", KEY_FORMAT, ARG_VALUES, "FORMAT", "text json", CMD_AGENTS,
@@ -63,7 +67,10 @@ const struct command_row options_commands[] = {
 		"The flag that switches an agent's permission prompts off is added when, and only when,\n"
 		"it is sandboxed. When no sandbox can be had nothing runs, and the reason and the remedy\n"
 		"are printed.\n\n"
-		"Exit status: that of the agent; 128+N when signal N ended it; 124 after --timeout; 125\n"
+		"What was made or changed in the work dir meanwhile and could act on the host later (setuid\n"
+		"files, links that lead out, repositories, names that agents obey, ...) is listed at the end.\n\n"
+		"Exit status: that of the agent; 128+N when signal N ended it; 123 for --strict-residue; 124\n"
+		"after --timeout; 125\n"
 		"when sbx itself failed: usage, no sandbox, or the agent could not be started. An agent\n"
 		"may end with 124 or 125, too: sbx's own come with a line 'sbx: ...' on standard error,\n"
 		"and --status-fd, which no agent can write to, tells them apart for sure:\n"
@@ -309,6 +316,12 @@ static int take(struct options *o, const struct option_row *r, const char *arg,
 		return 0;
 	case KEY_STATUS_FD:
 		return take_status_fd(o, arg, e);
+	case KEY_STRICT_RESIDUE:
+		o->strict_residue = true;
+		return 0;
+	case KEY_NO_RESIDUE:
+		o->no_residue = true;
+		return 0;
 	case KEY_FORMAT:
 		o->format = format_of(arg);
 		return 0;

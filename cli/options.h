@@ -44,6 +44,8 @@ enum {
 	KEY_AS,
 	KEY_ALLOW_ROOT,
 	KEY_STATUS_FD,
+	KEY_STRICT_RESIDUE,
+	KEY_NO_RESIDUE,
 	KEY_FORMAT,
 	KEY_JSON,
 	KEY_BWRAP,
@@ -97,6 +99,7 @@ struct options {
 	int status_fd; /* -1: none */
 	bool sandbox; /* false: --sandbox none */
 	bool fall_back; /* --on-unavailable run-unsandboxed */
+	bool strict_residue, no_residue;
 	bool no_skip, allow_root, verbose, help, version;
 	bool given[_KEY_MAX - KEY_PROFILE]; /* by key: was it on the command line? */
 };

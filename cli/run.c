@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "identity.h"
 #include "prepare.h"
+#include "quote.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -19,7 +20,29 @@ struct outcome {
 	int landlock; /* as in struct sbx_exit */
 	bool sandboxed;
 	const char *error; /* name of the code, or NULL */
+	const struct sbx_residue *residue; /* or NULL: not looked for */
 };
+
+/* What the session has left, as JSON; null: not looked for. */
+static json_t *residue_json(const struct sbx_residue *r)
+{
+	json_t *j = r ? json_array() : json_null();
+
+	for (size_t i = 0; r && i < r->n; i++) {
+		const struct sbx_residue_item *item = &r->items[i];
+		json_t *path = json_string(item->path), *detail = NULL;
+
+		/* A name need not be UTF-8; JSON must be. */
+		if (item->detail)
+			detail = json_string(item->detail);
+		json_array_append_new(
+			j, json_pack("{s:s, s:o, s:o}", "kind",
+				   sbx_residue_kind_name(item->kind), "path",
+				   path ? path : json_null(), "detail",
+				   detail ? detail : json_null()));
+	}
+	return j;
+}
 
 static void report(const struct options *o, const struct outcome *out)
 {
@@ -29,12 +52,13 @@ static void report(const struct options *o, const struct outcome *out)
 
 	if (o->status_fd < 0)
 		return;
-	j = json_pack("{s:s, s:o, s:b, s:o, s:o, s:o}", "how", out->how, "status",
+	j = json_pack("{s:s, s:o, s:b, s:o, s:o, s:o, s:o}", "how", out->how, "status",
 		out->status >= 0 ? json_integer(out->status) : json_null(), "sandboxed",
 		out->sandboxed, "signal",
 		out->signal ? json_integer(out->signal) : json_null(), "landlock",
 		out->landlock >= 0 ? json_integer(out->landlock) : json_null(), "error",
-		out->error ? json_string(out->error) : json_null());
+		out->error ? json_string(out->error) : json_null(), "residue",
+		residue_json(out->residue));
 	text = j ? json_dumps(j, JSON_COMPACT) : NULL;
 	json_decref(j);
 	was = signal(SIGPIPE, SIG_IGN);
@@ -137,8 +161,36 @@ static void explain(const struct prepared *p, const struct options *o,
 	}
 }
 
-static int finish(
-	const struct prepared *p, const struct options *o, const struct sbx_exit *x)
+/* A kind that fills the screen tells no more than its first few. */
+#define SHOWN_MAX 10
+
+static void tell_residue(const struct sbx_residue *r)
+{
+	for (int kind = 0; kind < _SBX_RESIDUE_MAX; kind++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < r->n; i++) {
+			const struct sbx_residue_item *item = &r->items[i];
+			SBX_CLEANUP_FREE char *path = quote_plain(item->path);
+			SBX_CLEANUP_FREE char *detail =
+				item->detail ? quote_plain(item->detail) : NULL;
+
+			if (item->kind != (enum sbx_residue_kind)kind || n++ >= SHOWN_MAX)
+				continue;
+			if (n == 1)
+				fprintf(stderr, "sbx: left behind: %s: %s\n",
+					sbx_residue_kind_name(item->kind),
+					sbx_residue_kind_why(item->kind));
+			fprintf(stderr, "sbx:   %s%s%s\n", path, detail ? " -> " : "",
+				detail ? detail : "");
+		}
+		if (n > SHOWN_MAX)
+			fprintf(stderr, "sbx:   and %zu more\n", n - SHOWN_MAX);
+	}
+}
+
+static int finish(const struct prepared *p, const struct options *o,
+	const struct sbx_exit *x, const struct sbx_residue *left)
 {
 	struct outcome out = {
 		.how = x->signal ? "signal" : "exited",
@@ -146,9 +198,12 @@ static int finish(
 		.signal = x->signal,
 		.landlock = x->landlock,
 		.sandboxed = true,
+		.residue = left,
 	};
 	struct sbx_error e = { 0 };
 
+	if (left)
+		tell_residue(left);
 	if (x->survivors)
 		cli_warn("processes outlived the sandbox and were killed");
 	if (x->how == SBX_HOW_ABORTED) {
@@ -164,6 +219,8 @@ static int finish(
 		explain(p, o, x, &e);
 		return fail(o, &e);
 	}
+	if (o->strict_residue && out.status == 0 && left && left->n > 0)
+		out.status = EXIT_RESIDUE;
 	report(o, &out);
 	return out.status;
 }
@@ -212,17 +269,25 @@ static int launch(const struct prepared *p, const struct options *o)
 		.fds = { 0, 1, 2 }, .let_go = true, .grace_ms = LAST_WORDS_MS
 	};
 	struct sbx_error e = { 0 };
+	struct sbx_residue_mark mark;
+	struct sbx_residue left = { 0 };
 	struct sbx_relay *relay;
 	struct sbx_exit x;
 	int r;
 
 	if (sbx_relay_new(&relay, &ro, &e) < 0)
 		return fail(o, &e);
+	sbx_residue_begin(&mark, &p->plan);
 	r = launch_relayed(p, o, relay, &x, &e);
 	if (r == 0)
 		r = sbx_relay_lost(relay, &e);
 	sbx_relay_free(relay);
-	return r < 0 ? fail(o, &e) : finish(p, o, &x);
+	if (r == 0 && !o->no_residue)
+		sbx_residue_collect(&left, &mark);
+	r = r < 0 ? fail(o, &e) : finish(p, o, &x, o->no_residue ? NULL : &left);
+	sbx_residue_done(&left);
+	sbx_residue_mark_done(&mark);
+	return r;
 }
 
 static int run_sandboxed(const struct options *o, const struct sbx_agent *agent)

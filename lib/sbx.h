@@ -21,6 +21,7 @@
 #include "program.h"
 #include "protect.h"
 #include "relay.h"
+#include "residue.h"
 #include "util.h"
 
 /* "0.1.0", the version of the library at run time. */
