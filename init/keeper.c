@@ -39,7 +39,8 @@
 #include <unistd.h>
 
 #define PLACES_MAX 1024
-#define PATIENCE_S 5 /* for another keeper that is removing, or has not marked yet */
+#define PATIENCE_S 5 /* for another keeper that is removing */
+#define MARK_MS 500 /* for one that has made its placeholder and not marked it yet */
 #define INNER \
 	".gitignore" /* of a directory with a text: keeps git from clearing it away */
 
@@ -149,12 +150,10 @@ static const struct kind kinds[] = {
 
 /* ---- holding ---- */
 
-static volatile sig_atomic_t impatient;
-
+/* Only to interrupt a wait. */
 static void on_alarm(int sig)
 {
 	(void)sig;
-	impatient = 1;
 }
 
 /* Two locks of our own would stand in each other's way. -1: it is the first there. */
@@ -218,7 +217,7 @@ static int hold(struct place *p)
 	if (r < 0 && r != -EEXIST)
 		return r;
 	/* One that its keeper has not marked yet will be; another thing never is. */
-	while (look(p, &st) && !keeper_made(&st) && !impatient)
+	for (int ms = 0; ms < MARK_MS && look(p, &st) && !keeper_made(&st); ms++)
 		poll(NULL, 0, 1);
 	if (!look(p, &st) || !keeper_made(&st))
 		return -EEXIST;

@@ -160,9 +160,9 @@ static const struct row {
 	const char *file, *text;
 } rows[] = {
 	{ "a repository that knows nothing of it", "repo/.git/worktrees/tree/gitdir",
-		"/elsewhere/.git\n" },
+		"../../../../other/.git\n" },
 	{ "a commondir that leads elsewhere", "repo/.git/worktrees/tree/commondir",
-		"../../../other/.git\n" },
+		"../../../../other/.git\n" },
 	{ "a pointer to a repository itself", "tree/.git", "gitdir: ../repo/.git\n" },
 	{ "a pointer to a submodule's", "tree/.git", "gitdir: ../repo/.git/modules/m\n" },
 	{ "no pointer", "tree/.git", "nothing of the kind\n" },

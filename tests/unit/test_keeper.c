@@ -261,6 +261,19 @@ static void what_has_come_meanwhile_is_an_error(void **state)
 	assert_int_equal(standing(w), 0);
 }
 
+static void what_looks_alike_is_not_taken(void **state)
+{
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *path = at(w, ".git/empty");
+	struct sbx_keeper k;
+	struct sbx_error e = { 0 };
+
+	write_file(path, "");
+	assert_int_equal(sbx_keeper_start(&k, &w->plan, &w->h, &e), -EEXIST);
+	sbx_error_done(&e);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
 static void links_are_not_followed(void **state)
 {
 	struct world *w = *state;
@@ -327,6 +340,7 @@ int main(void)
 		CASE(what_a_killed_one_left_is_adopted),
 		CASE(what_the_host_puts_there_stays),
 		CASE(what_has_come_meanwhile_is_an_error),
+		CASE(what_looks_alike_is_not_taken),
 		CASE(links_are_not_followed),
 		CASE(a_closed_directory_is_an_error_with_a_remedy),
 		CASE(a_lock_that_stays_is_an_error),
