@@ -187,6 +187,9 @@ static void tell_residue(const struct sbx_residue *r)
 		if (n > SHOWN_MAX)
 			fprintf(stderr, "sbx:   and %zu more\n", n - SHOWN_MAX);
 	}
+	if (r->more > 0)
+		fprintf(stderr, "sbx: left behind: %zu further ones, not listed\n",
+			r->more);
 }
 
 static int finish(const struct prepared *p, const struct options *o,
@@ -269,21 +272,22 @@ static int launch(const struct prepared *p, const struct options *o)
 		.fds = { 0, 1, 2 }, .let_go = true, .grace_ms = LAST_WORDS_MS
 	};
 	struct sbx_error e = { 0 };
-	struct sbx_residue_mark mark;
+	struct sbx_residue_mark mark = { 0 };
 	struct sbx_residue left = { 0 };
 	struct sbx_relay *relay;
-	struct sbx_exit x;
+	struct sbx_exit x = { 0 };
 	int r;
 
 	if (sbx_relay_new(&relay, &ro, &e) < 0)
 		return fail(o, &e);
-	sbx_residue_begin(&mark, &p->plan);
-	r = launch_relayed(p, o, relay, &x, &e);
+	r = sbx_residue_begin(&mark, &p->plan, &p->host, &e);
+	if (r == 0)
+		r = launch_relayed(p, o, relay, &x, &e);
 	if (r == 0)
 		r = sbx_relay_lost(relay, &e);
 	sbx_relay_free(relay);
 	if (r == 0 && !o->no_residue)
-		sbx_residue_collect(&left, &mark);
+		r = sbx_residue_collect(&left, &mark, &e);
 	r = r < 0 ? fail(o, &e) : finish(p, o, &x, o->no_residue ? NULL : &left);
 	sbx_residue_done(&left);
 	sbx_residue_mark_done(&mark);

@@ -1,347 +1,374 @@
-/* What a session has left: each kind made for real, told from what was there before. */
-#include "residue.h"
-#include "t.h"
+/* What a session leaves behind: each kind made for real, between the mark and the end and before
+ * the mark. */
+#include "residue_world.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-struct world {
-	char *dir; /* the work dir */
-	struct sbx_plan plan;
-	struct sbx_residue_mark mark;
-};
-
-static char *at(const struct world *w, const char *rel)
+static void make_setuid(void)
 {
-	return sbx_path_join(w->dir, rel);
+	res_put("s", "");
+	assert_int_equal(chmod("s", 04755), 0);
 }
 
-static void put(const struct world *w, const char *rel)
+static void make_setgid(void)
 {
-	SBX_CLEANUP_FREE char *path = at(w, rel);
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-
-	assert_true(fd >= 0);
-	assert_int_equal(sbx_write_all(fd, "x", 1), 0);
-	close(fd);
+	assert_int_equal(chmod("old", 02755), 0);
 }
 
-static void make_dir(const struct world *w, const char *rel)
+static bool tell_kernel(const char *file, const char *text)
 {
-	SBX_CLEANUP_FREE char *path = at(w, rel);
+	SBX_CLEANUP_FD int fd = open(file, O_WRONLY | O_CLOEXEC);
 
-	assert_int_equal(mkdir(path, 0755), 0);
+	return fd >= 0 && sbx_write_all(fd, text, strlen(text)) == 0;
 }
 
-/* The kernel's clock for files goes in steps: waits for the next one. */
-static void let_the_clock_tick(const struct world *w)
+/* In a user namespace everybody may. */
+static void make_capability(void)
 {
-	SBX_CLEANUP_FREE char *path = at(w, "tick");
-	struct timespec now;
-	struct stat st;
+	struct vfs_cap_data cap = { .magic_etc = VFS_CAP_REVISION_2 };
+	SBX_CLEANUP_FREE char *uids = sbx_xasprintf("0 %u 1\n", (unsigned)getuid());
+	SBX_CLEANUP_FREE char *gids = sbx_xasprintf("0 %u 1\n", (unsigned)getgid());
+	int status;
+	pid_t pid;
 
-	put(w, "tick");
-	assert_int_equal(stat(path, &st), 0);
-	do
-		clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	while (now.tv_sec == st.st_ctim.tv_sec && now.tv_nsec <= st.st_ctim.tv_nsec);
-	assert_int_equal(unlink(path), 0);
+	cap.data[0].permitted = 1 << CAP_NET_RAW;
+	pid = fork();
+	if (pid == 0) {
+		if (unshare(CLONE_NEWUSER) < 0 ||
+			!tell_kernel("/proc/self/uid_map", uids) ||
+			!tell_kernel("/proc/self/setgroups", "deny") ||
+			!tell_kernel("/proc/self/gid_map", gids))
+			_exit(1);
+		_exit(setxattr("old", "security.capability", &cap, XATTR_CAPS_SZ_2, 0) <
+			0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
-static int setup(void **state)
-{
-	struct world *w = sbx_xcalloc(1, sizeof(*w));
-	SBX_CLEANUP_FREE char *config = NULL;
-	struct sbx_op *op;
+#define LINKS(name, text)                                         \
+	static void make_##name(void)                             \
+	{                                                         \
+		assert_int_equal(symlink(text, "sub/" #name), 0); \
+	}
 
-	w->dir = t_mkdir();
-	config = at(w, ".git/config");
-	make_dir(w, ".git");
-	make_dir(w, "sub");
-	make_dir(w, "sub/.git");
-	make_dir(w, "sub/.git/hooks");
-	make_dir(w, "sub/.claude");
-	put(w, ".git/config");
-	put(w, "sub/.git/config");
-	put(w, "sub/.git/hooks/old");
-	put(w, "old");
-	sbx_plan_add(&w->plan, SBX_OP_BIND, w->dir, w->dir, "test")->pin =
-		SBX_PIN_WORKDIR;
-	op = sbx_plan_add(&w->plan, SBX_OP_RO_BIND, config, config, "test");
-	op->pin = SBX_PIN_WORKDIR;
-	op = sbx_plan_add(&w->plan, SBX_OP_TEXT, "", "", "test");
-	free(op->dst);
-	op->dst = at(w, ".mcp.json");
-	op->pin = SBX_PIN_WORKDIR;
-	op->reserve = SBX_RESERVE_SOCKET;
-	let_the_clock_tick(w);
-	sbx_residue_begin(&w->mark, &w->plan);
-	*state = w;
-	return 0;
+LINKS(link_absolute, "/etc/passwd")
+LINKS(link_proc, "/proc/self/root")
+LINKS(link_dotdot, "../../out")
+LINKS(link_dangling, "none/../../../nothing")
+LINKS(link_inside, "../old")
+LINKS(link_loop, "link_loop")
+
+static void make_link_home(void)
+{
+	SBX_CLEANUP_FREE char *text = sbx_path_join(res_work, "old");
+
+	assert_int_equal(symlink(text, "sub/link_home"), 0);
 }
 
-static int teardown(void **state)
+/* By its text it stays inside, and it does not. */
+static void make_link_crooked(void)
 {
-	struct world *w = *state;
-
-	sbx_residue_mark_done(&w->mark);
-	sbx_plan_done(&w->plan);
-	t_rmdir(w->dir);
-	free(w);
-	return 0;
+	assert_int_equal(symlink(".", "y"), 0);
+	assert_int_equal(symlink("y/../out", "crooked"), 0);
 }
 
-/* ---- one thing at a time ---- */
-
-static void chmod_at(const struct world *w, const char *rel, mode_t mode)
+static void make_link_crooked_absolute(void)
 {
-	SBX_CLEANUP_FREE char *path = at(w, rel);
+	SBX_CLEANUP_FREE char *text = sbx_xasprintf("%s/y/../out", res_work);
 
-	assert_int_equal(chmod(path, mode), 0);
+	assert_int_equal(symlink(".", "y"), 0);
+	assert_int_equal(symlink(text, "crooked"), 0);
 }
 
-static void link_to(const struct world *w, const char *rel, const char *to)
+static void make_fifo(void)
 {
-	SBX_CLEANUP_FREE char *path = at(w, rel);
-
-	assert_int_equal(symlink(to, path), 0);
+	assert_int_equal(mkfifo("sub/f", 0600), 0);
 }
 
-static void nothing(const struct world *w)
+static void make_socket(void)
 {
-	put(w, "plain");
-	put(w, "old");
-	make_dir(w, "new");
-	put(w, "new/file");
-	link_to(w, "in", "sub/../old");
-	put(w, ".git/HEAD"); /* what git writes itself */
+	struct sockaddr_un a = { AF_UNIX, "sub/sock" };
+	SBX_CLEANUP_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
 }
 
-static void setuid_file(const struct world *w)
+/* A whiteout: the one node that everybody may make. */
+static void make_device(void)
 {
-	chmod_at(w, "old", 04755);
+	assert_int_equal(mknod("dev", S_IFCHR | 0600, makedev(0, 0)), 0);
 }
 
-static void setgid_file(const struct world *w)
+static void write_shared(void)
 {
-	chmod_at(w, "old", 02755);
+	res_put("shared", "x");
 }
 
-static void fifo(const struct world *w)
+static void link_within(void)
 {
-	SBX_CLEANUP_FREE char *path = at(w, "sub/fifo");
-
-	assert_int_equal(mkfifo(path, 0600), 0);
+	res_put("a", "");
+	assert_int_equal(link("a", "sub/b"), 0);
 }
 
-static void a_socket(const struct world *w)
+static void make_executable(void)
 {
-	SBX_CLEANUP_FREE char *path = at(w, "socket");
-
-	assert_int_equal(mknod(path, S_IFSOCK | 0600, 0), 0);
+	assert_int_equal(chmod("old", 0755), 0);
 }
 
-static void link_absolute(const struct world *w)
+static void make_setgid_directory(void)
 {
-	link_to(w, "sub/link", "/etc/passwd");
+	assert_int_equal(chmod("sub", 02755), 0);
 }
 
-static void link_upwards(const struct world *w)
+static void make_dot_git(void)
 {
-	link_to(w, "sub/link", "../../elsewhere");
+	res_make_above("sub/.git/");
 }
 
-static void link_dangling(const struct world *w)
+static void make_pointer(void)
 {
-	link_to(w, "link", "../nothing/there");
+	res_put("sub/.git", "gitdir: ../evil\n");
 }
 
-static void repository(const struct world *w)
+static void make_bare(void)
 {
-	make_dir(w, "new");
-	make_dir(w, "new/.git");
+	res_put_below("sub/x/HEAD", "");
+	res_put_below("sub/x/objects/x", "");
+	res_put_below("sub/x/refs/x", "");
 }
 
-static void git_pointer(const struct world *w)
+/* Parts of it lay there before. */
+static void complete_bare(void)
 {
-	make_dir(w, "new");
-	put(w, "new/.git");
+	assert_int_equal(rename("fixture.git/HEAD", "fixture.git/h"), 0);
+	assert_int_equal(rename("fixture.git/h", "fixture.git/HEAD"), 0);
 }
 
-static void git_config(const struct world *w)
+static void move_repository(void)
 {
-	put(w, "sub/.git/config");
+	assert_int_equal(rename("fixture.git", "sub/.git"), 0);
 }
 
-static void git_hook(const struct world *w)
+static void make_bare_root(void)
 {
-	put(w, "sub/.git/hooks/pre-commit");
-	put(w, "sub/.git/hooks/pre-push.sample");
+	res_put("HEAD", "");
+	res_put_below("objects/x", "");
+	res_put_below("refs/x", "");
 }
 
-static void nested_mcp(const struct world *w)
+#define PUTS(name, path)                     \
+	static void name(void)               \
+	{                                    \
+		res_put_below(path, "evil"); \
+	}
+
+PUTS(write_config, "nest/.git/config")
+PUTS(write_module_config, "nest/.git/modules/m/config")
+PUTS(make_tree_pointer, "nest/.git/worktrees/t/commondir")
+PUTS(make_hook, "nest/.git/hooks/pre-commit")
+PUTS(make_module_hook, "nest/.git/modules/m/hooks/pre-commit")
+PUTS(write_bare_config, "fixture.git/config")
+PUTS(write_husky, ".husky/pre-commit")
+PUTS(rewrite_settings, "sub/.claude/settings.json")
+PUTS(make_upper, "sub/.MCP.json")
+PUTS(make_branch, "nest/.git/refs/config")
+
+/* The files in it have their old time. */
+static void move_hooks(void)
 {
-	put(w, "sub/.mcp.json");
+	assert_int_equal(rename("nest/.git/hooks", "nest/.git/away"), 0);
+	assert_int_equal(rename("moved", "nest/.git/hooks"), 0);
 }
 
-static void nested_settings(const struct world *w)
+static void move_tree(void)
 {
-	put(w, "sub/.claude/settings.json");
+	assert_int_equal(rename("nest/.git/worktrees/t", "away"), 0);
+	assert_int_equal(rename("tree", "nest/.git/worktrees/t"), 0);
 }
 
-static void replaced(const struct world *w)
+static void move_husky(void)
 {
-	SBX_CLEANUP_FREE char *now = at(w, ".git/now"), *path = at(w, ".git/config");
-
-	put(w, ".git/now");
-	assert_int_equal(rename(now, path), 0);
+	assert_int_equal(rename(".husky", "away"), 0);
+	assert_int_equal(rename("moved", ".husky"), 0);
 }
 
-static void removed(const struct world *w)
+static void write_protected(void)
 {
-	SBX_CLEANUP_FREE char *path = at(w, ".git/config");
-
-	assert_int_equal(unlink(path), 0);
+	res_put(".git/config", "[core]\n");
 }
 
-static void made_where_reserved(const struct world *w)
+static void replace_protected(void)
 {
-	put(w, ".mcp.json");
+	res_put("new", "");
+	assert_int_equal(rename("new", ".git/config"), 0);
 }
 
-static const struct row {
+static void remove_protected(void)
+{
+	assert_int_equal(unlink(".git/config"), 0);
+}
+
+static void commit(void)
+{
+	res_put(".git/index", "");
+	res_put_below(".git/objects/ab/x", "");
+}
+
+static void make_deep(void)
+{
+	SBX_CLEANUP_FD int at = open(".", O_PATH | O_CLOEXEC);
+
+	for (int i = 0; i <= RESIDUE_DEPTH_MAX; i++) {
+		int down;
+
+		assert_int_equal(mkdirat(at, "d", 0755), 0);
+		down = openat(at, "d", O_PATH | O_CLOEXEC);
+		assert_true(down >= 0);
+		close(at);
+		at = down;
+	}
+}
+
+static void make_ordinary(void)
+{
+	res_put_below("src/config/HEAD", "");
+	res_put_below("src/hooks/use.js", "");
+	res_put_below("src/config/config", "");
+	res_put("CLAUDE.md", "");
+	res_put(".mcp.json.txt", "");
+}
+
+#define NONE _SBX_RESIDUE_MAX
+
+/* clang-format off: a table, one thing a line */
+static const struct made {
 	const char *name;
-	void (*leave)(const struct world *w);
-	int kind; /* -1: none */
-	const char *path;
-} rows[] = {
-	{ "what is no residue", nothing, -1, NULL },
-	{ "setuid", setuid_file, SBX_RESIDUE_SETID, "old" },
-	{ "setgid", setgid_file, SBX_RESIDUE_SETID, "old" },
-	{ "fifo", fifo, SBX_RESIDUE_FIFO, "sub/fifo" },
-	{ "socket", a_socket, SBX_RESIDUE_SOCKET, "socket" },
-	{ "absolute link", link_absolute, SBX_RESIDUE_LINK_OUT, "sub/link" },
-	{ "link upwards", link_upwards, SBX_RESIDUE_LINK_OUT, "sub/link" },
-	{ "link to nothing", link_dangling, SBX_RESIDUE_LINK_OUT, "link" },
-	{ "repository", repository, SBX_RESIDUE_REPOSITORY, "new/.git" },
-	{ "git's pointer", git_pointer, SBX_RESIDUE_REPOSITORY, "new/.git" },
-	{ "config of a nested one", git_config, SBX_RESIDUE_GIT_SETTINGS,
-		"sub/.git/config" },
-	{ "hook of a nested one", git_hook, SBX_RESIDUE_GIT_SETTINGS,
-		"sub/.git/hooks/pre-commit" },
-	{ "a protected name further down", nested_mcp, SBX_RESIDUE_PROTECTED,
-		"sub/.mcp.json" },
-	{ "in a directory of such a name", nested_settings, SBX_RESIDUE_PROTECTED,
+	void (*make)(void);
+	enum sbx_residue_kind kind; /* NONE: nothing is named */
+	const char *path; /* relative to the work res_dir; NULL: not compared */
+	const char *detail; /* or NULL */
+	size_t n; /* items of all kinds; 0: one */
+	bool always; /* whatever its time is */
+} made[] = {
+	{ "setuid", make_setuid, SBX_RESIDUE_SETID, "s", "setuid" },
+	{ "setgid", make_setgid, SBX_RESIDUE_SETID, "old", "setgid" },
+	{ "setgid_directory", make_setgid_directory, NONE },
+	{ "capability", make_capability, SBX_RESIDUE_CAPABILITY, "old" },
+	{ "executable", make_executable, NONE },
+	{ "link_absolute", make_link_absolute, SBX_RESIDUE_LINK_OUT, "sub/link_absolute",
+		"/etc/passwd" },
+	{ "link_proc", make_link_proc, SBX_RESIDUE_LINK_OUT, "sub/link_proc" },
+	{ "link_dotdot", make_link_dotdot, SBX_RESIDUE_LINK_OUT, "sub/link_dotdot" },
+	{ "link_dangling", make_link_dangling, SBX_RESIDUE_LINK_OUT,
+		"sub/link_dangling" },
+	{ "link_crooked", make_link_crooked, SBX_RESIDUE_LINK_OUT, "crooked" },
+	{ "link_crooked_absolute", make_link_crooked_absolute, SBX_RESIDUE_LINK_OUT,
+		"crooked" },
+	{ "link_inside", make_link_inside, NONE },
+	{ "link_home", make_link_home, NONE },
+	{ "link_loop", make_link_loop, NONE },
+	{ "fifo", make_fifo, SBX_RESIDUE_FIFO, "sub/f" },
+	{ "socket", make_socket, SBX_RESIDUE_SOCKET, "sub/sock" },
+	{ "device", make_device, SBX_RESIDUE_DEVICE, "dev", "char" },
+	{ "hardlink", write_shared, SBX_RESIDUE_HARDLINK, "shared",
+		"1 of its 2 names are here" },
+	{ "hardlink_within", link_within, NONE },
+	{ "dot_git", make_dot_git, SBX_RESIDUE_REPOSITORY, "sub/.git", "new" },
+	{ "pointer", make_pointer, SBX_RESIDUE_REPOSITORY, "sub/.git",
+		"a pointer to one" },
+	{ "bare", make_bare, SBX_RESIDUE_REPOSITORY, "sub/x", "bare" },
+	{ "bare_completed", complete_bare, SBX_RESIDUE_REPOSITORY, "fixture.git",
+		"bare" },
+	{ "bare_root", make_bare_root, SBX_RESIDUE_REPOSITORY, "" },
+	{ "repository_moved", move_repository, SBX_RESIDUE_REPOSITORY, "sub/.git",
+		"git worked in it, or it was moved here" },
+	{ "own_repository", commit, NONE },
+	{ "git_config", write_config, SBX_RESIDUE_GIT_SETTINGS, "nest/.git/config" },
+	{ "git_config_module", write_module_config, SBX_RESIDUE_GIT_SETTINGS,
+		"nest/.git/modules/m/config", NULL, 2 },
+	{ "git_config_bare", write_bare_config, SBX_RESIDUE_GIT_SETTINGS,
+		"fixture.git/config", NULL, 2 },
+	{ "git_config_tree", make_tree_pointer, SBX_RESIDUE_GIT_SETTINGS,
+		"nest/.git/worktrees/t/commondir" },
+	{ "git_config_tree_moved", move_tree, SBX_RESIDUE_GIT_SETTINGS,
+		"nest/.git/worktrees/t/commondir" },
+	{ "git_branch", make_branch, NONE },
+	{ "git_hook", make_hook, SBX_RESIDUE_GIT_HOOK, "nest/.git/hooks/pre-commit" },
+	{ "git_hook_module", make_module_hook, SBX_RESIDUE_GIT_HOOK,
+		"nest/.git/modules/m/hooks/pre-commit", NULL, 2 },
+	{ "git_hook_moved", move_hooks, SBX_RESIDUE_GIT_HOOK, "nest/.git/hooks/pre-push",
+		NULL, 2 },
+	{ "hooks_path", write_husky, SBX_RESIDUE_GIT_HOOK, ".husky/pre-commit" },
+	{ "hooks_path_moved", move_husky, SBX_RESIDUE_GIT_HOOK, ".husky",
+		"it is another directory now" },
+	{ "protected_rewritten", rewrite_settings, SBX_RESIDUE_PROTECTED,
 		"sub/.claude/settings.json" },
-	{ "a protected file replaced", replaced, SBX_RESIDUE_LOOSE, ".git/config" },
-	{ "a protected file removed", removed, SBX_RESIDUE_LOOSE, ".git/config" },
-	{ "made where something was reserved", made_where_reserved, SBX_RESIDUE_LOOSE,
-		".mcp.json" },
+	{ "protected_upper", make_upper, SBX_RESIDUE_PROTECTED, "sub/.MCP.json" },
+	{ "protected_written", write_protected, SBX_RESIDUE_GIT_SETTINGS, ".git/config" },
+	{ "loose", replace_protected, SBX_RESIDUE_LOOSE, ".git/config",
+		"it is another file now", 2 },
+	{ "loose_gone", remove_protected, SBX_RESIDUE_LOOSE, ".git/config",
+		"it is gone" },
+	{ "deep", make_deep, SBX_RESIDUE_UNREADABLE, NULL, "too deep", 1, true },
+	{ "ordinary", make_ordinary, NONE },
 };
+/* clang-format on */
 
-static void one(void **state)
+static void made_since(void **state)
 {
-	const struct row *r = *state;
-	struct sbx_residue found;
-	struct world *w;
-	void *s;
+	const struct made *row = *state;
+	struct sbx_residue_mark m;
+	struct sbx_residue r;
+	size_t n = row->kind == NONE ? 0 : row->n ? row->n : 1;
 
-	setup(&s);
-	w = s;
-	r->leave(w);
-	sbx_residue_collect(&found, &w->mark);
-	if (r->kind < 0) {
-		if (found.n > 0)
-			fail_msg("%s: %s", sbx_residue_kind_name(found.items[0].kind),
-				found.items[0].path);
-	} else {
-		SBX_CLEANUP_FREE char *path = at(w, r->path);
-
-		if (found.n != 1)
-			fail_msg("%zu items", found.n);
-		assert_int_equal(found.items[0].kind, r->kind);
-		assert_string_equal(found.items[0].path, path);
+	res_setup(NULL);
+	res_begin(&m);
+	row->make();
+	res_collect(&r, &m);
+	if (r.n != n)
+		res_print(&r);
+	assert_int_equal(r.n, n);
+	if (n > 0 && !res_has(&r, row->kind, row->path, row->detail)) {
+		res_print(&r);
+		fail_msg("%s is not named", row->path ? row->path : "it");
 	}
-	sbx_residue_done(&found);
-	teardown(&s);
+	sbx_residue_done(&r);
+	res_teardown(NULL);
 }
 
-T_ROWS(leftovers, rows, one)
-
-/* Who may give them may also be told. */
-static void capabilities_and_devices(void **state)
+static void made_before(void **state)
 {
-	struct vfs_cap_data caps = { .magic_etc = VFS_CAP_REVISION_2,
-		.data = { { .permitted = 1U << CAP_NET_RAW } } };
-	struct world *w;
-	struct sbx_residue found;
-	SBX_CLEANUP_FREE char *file = NULL, *node = NULL;
-	void *s;
-	size_t want = 0;
+	const struct made *row = *state;
+	struct sbx_residue_mark m;
+	struct sbx_residue r;
 
-	(void)state;
-	setup(&s);
-	w = s;
-	file = at(w, "old");
-	node = at(w, "node");
-	want += setxattr(file, "security.capability", &caps, sizeof(caps), 0) == 0;
-	want += mknod(node, S_IFCHR | 0600, makedev(1, 3)) == 0;
-	if (geteuid() == 0)
-		assert_int_equal(want, 2);
-	sbx_residue_collect(&found, &w->mark);
-	assert_int_equal(found.n, want);
-	for (size_t i = 0; i < found.n; i++)
-		assert_true(found.items[i].kind == SBX_RESIDUE_CAPABILITY ||
-			    found.items[i].kind == SBX_RESIDUE_DEVICE);
-	sbx_residue_done(&found);
-	teardown(&s);
+	res_setup(NULL);
+	row->make();
+	res_next_tick();
+	res_begin(&m);
+	res_collect(&r, &m);
+	if (r.n != row->always)
+		res_print(&r);
+	assert_int_equal(r.n, row->always);
+	assert_true(r.entries > 40);
+	sbx_residue_done(&r);
+	res_teardown(NULL);
 }
 
-/* Nothing was ignored only because it could not be read. */
-static void what_cannot_be_read_is_said(void **state)
-{
-	struct world *w;
-	struct sbx_residue found;
-	void *s;
-
-	(void)state;
-	setup(&s);
-	w = s;
-	make_dir(w, "closed");
-	chmod_at(w, "closed", 0);
-	sbx_residue_collect(&found, &w->mark);
-	if (geteuid() != 0) {
-		assert_int_equal(found.n, 1);
-		assert_int_equal(found.items[0].kind, SBX_RESIDUE_UNREADABLE);
-	}
-	sbx_residue_done(&found);
-	chmod_at(w, "closed", 0700);
-	teardown(&s);
-}
-
-static void every_kind_has_a_name_and_a_reason(void **state)
-{
-	(void)state;
-	for (int i = 0; i < _SBX_RESIDUE_MAX; i++) {
-		assert_non_null(sbx_residue_kind_name((enum sbx_residue_kind)i));
-		assert_non_null(sbx_residue_kind_why((enum sbx_residue_kind)i));
-	}
-	assert_string_equal(sbx_residue_kind_name(_SBX_RESIDUE_MAX), "?");
-}
+T_ROWS(since, made, made_since)
+T_ROWS(before, made, made_before)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(capabilities_and_devices),
-		cmocka_unit_test(what_cannot_be_read_is_said),
-		cmocka_unit_test(every_kind_has_a_name_and_a_reason),
-	};
-
-	return leftovers() + cmocka_run_group_tests(tests, NULL, NULL);
+	return since() + before();
 }
