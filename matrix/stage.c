@@ -109,6 +109,11 @@ static const struct stage stages[] = {
 	{ "git_below_planted", stage_git_below_planted, 1, { .native = true } },
 	{ "git_linked_planted", stage_git_linked_planted, 1, { .native = true } },
 
+	/* what is said of what is left */
+	{ "residue_named", stage_residue_named, 1, { .native = true } },
+	{ "residue_clean", stage_residue_clean, 1, { .writable = true, .native = true } },
+	{ "residue_loose", stage_residue_loose, 1, { .native = true } },
+
 	/* the command */
 	{ "separator", stage_separator, 1,
 		{ NO_INIT(SBX_STEP_SEPARATOR), .drop = { "--as-pid-1" } } },

@@ -217,5 +217,8 @@ void stage_git_below(struct play *p);
 void stage_git_init(struct play *p);
 void stage_git_below_planted(struct play *p);
 void stage_git_linked_planted(struct play *p);
+void stage_residue_named(struct play *p);
+void stage_residue_clean(struct play *p);
+void stage_residue_loose(struct play *p);
 void stage_early_payload(struct play *p);
 void stage_separator(struct play *p);
