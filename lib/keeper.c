@@ -260,7 +260,7 @@ static int hear(struct sbx_keeper *k, const struct sbx_host *h, struct sbx_error
 		return sbx_error_set(e, SBX_E_RESERVE, EIO,
 			"the keeper of reserved paths ended without a word");
 	path = strchr(line + 6, ' ');
-	return explain(atoi(line + 6), path ? path + 1 : "", h, e);
+	return explain((int)strtol(line + 6, NULL, 10), path ? path + 1 : "", h, e);
 }
 
 int sbx_keeper_start(struct sbx_keeper *ret, const struct sbx_plan *plan,
