@@ -178,10 +178,15 @@ static void tell_residue(const struct sbx_residue *r)
 			if (item->kind != (enum sbx_residue_kind)kind || n++ >= SHOWN_MAX)
 				continue;
 			if (n == 1)
-				fprintf(stderr, "sbx: left behind: %s: %s\n",
+				fprintf(stderr,
+					"sbx: left behind: %s: %s\nsbx: to mend it: %s\n",
 					sbx_residue_kind_name(item->kind),
-					sbx_residue_kind_why(item->kind));
-			fprintf(stderr, "sbx:   %s%s%s\n", path, detail ? " -> " : "",
+					sbx_residue_kind_why(item->kind),
+					sbx_residue_kind_mend(item->kind));
+			fprintf(stderr, "sbx:   %s%s%s\n", path,
+				detail == NULL                       ? ""
+				: item->kind == SBX_RESIDUE_LINK_OUT ? " -> "
+								     : ": ",
 				detail ? detail : "");
 		}
 		if (n > SHOWN_MAX)

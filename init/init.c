@@ -14,8 +14,8 @@
  *     noexec ERRNO   it cannot be executed
  *     exit CODE      it ended
  *     signal NUMBER  a signal ended it
- * KEEPER (keeper.c) gets a handle on this process before anything runs.
  *     stopped NUMBER a signal stopped it
+ * KEEPER (keeper.c) gets a handle on this process before anything runs.
  * Bytes on CONTROL are signals for the command; see enum control for more. Its end means that
  * the runner is gone.
  * IN, OUT, ERR: what the command gets as 0, 1 and 2. A descriptor, which nobody else keeps, so

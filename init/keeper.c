@@ -39,6 +39,7 @@
 #include <unistd.h>
 
 #define PLACES_MAX 1024
+#define TEXT_MAX 255
 #define PATIENCE_S 5 /* for another keeper that is removing */
 #define MARK_MS 500 /* for one that has made its placeholder and not marked it yet */
 #define INNER \
@@ -137,7 +138,22 @@ static int make_socket(const struct place *p)
 	return mknodat(p->parent, p->name, S_IFSOCK, 0) < 0 ? -errno : 0;
 }
 
+/* A time can be set by anybody: one with another content is somebody's own. */
 static void remove_file(const struct place *p)
+{
+	size_t len = strlen(p->text);
+	char text[TEXT_MAX + 1];
+	int fd = openat(
+		p->parent, p->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+	if (fd >= 0)
+		close(fd);
+	if (n >= 0 && (size_t)n == len && memcmp(text, p->text, len) == 0)
+		unlinkat(p->parent, p->name, 0);
+}
+
+static void remove_socket(const struct place *p)
 {
 	unlinkat(p->parent, p->name, 0);
 }
@@ -145,7 +161,7 @@ static void remove_file(const struct place *p)
 static const struct kind kinds[] = {
 	{ 'd', S_IFDIR, make_dir, remove_dir },
 	{ 'f', S_IFREG, make_file, remove_file },
-	{ 's', S_IFSOCK, make_socket, remove_file },
+	{ 's', S_IFSOCK, make_socket, remove_socket },
 };
 
 /* ---- holding ---- */
@@ -257,7 +273,8 @@ static int hold_record(int base, const char *kind, const char *path, const char 
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	int r;
 
-	if (n_places == PLACES_MAX || strlen(name) >= sizeof(p->name))
+	if (n_places == PLACES_MAX || strlen(name) >= sizeof(p->name) ||
+		strlen(text) > TEXT_MAX)
 		return -E2BIG;
 	*p = (struct place){ .kind = find_kind(kind), .text = text };
 	if (p->kind == NULL)

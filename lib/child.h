@@ -22,6 +22,6 @@ struct sbx_child {
 	bool *private_mounts;
 };
 
-/* For sbx_clone(); arg is a struct sbx_child. Only system calls, nothing that allocates or locks: it
- * runs in the caller's memory. Executes bwrap; on failure *failed says why. */
+/* For sbx_clone(); arg is a struct sbx_child. Only system calls, nothing that allocates or
+ * locks: it runs in the caller's memory. Executes bwrap; on failure *failed says why. */
 int sbx_child_main(void *arg);

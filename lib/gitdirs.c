@@ -118,8 +118,8 @@ static char *follow(const char *dir, const char *file, const char *prefix)
 	return realpath(path, real) ? sbx_xstrdup(real) : NULL;
 }
 
-/* True when the repository says of itself what the work dir's pointer says of it: who can write to a work dir
- * could otherwise name any repository of the user's. */
+/* True when the repository says of itself what the work dir's pointer says of it: who can write
+ * to a work dir could otherwise name any repository of the user's. */
 static bool agree(const struct sbx_host *h, const char *admin, const char *common)
 {
 	SBX_CLEANUP_FREE char *git = sbx_path_join(h->workdir.real, ".git");
@@ -146,24 +146,15 @@ static bool allowed(
 
 static void open_linked(struct sbx_host *h, const char *admin, const char *common)
 {
-	static const char *const shared[] = { "objects", "refs", "logs" };
-	int fd = sbx_fd_high(open(common, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	const struct sbx_protected *rows;
-	struct stat st;
 	size_t n;
 
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		sbx_close_fd(&fd);
+	if (!sbx_look_open(&h->git, common))
 		return;
-	}
-	h->git = (struct sbx_opened){ .real = sbx_xstrdup(common),
-		.fd = fd,
-		.dev = st.st_dev,
-		.ino = st.st_ino,
-		.is_dir = true };
 	h->git_admin = sbx_xstrdup(admin + strlen(common) + 1);
-	for (size_t i = 0; i < SBX_ARRAY_SIZE(shared); i++)
-		sbx_look_beneath(h, common, shared[i]);
+	rows = sbx_shared_in_repository(&n);
+	for (size_t i = 0; i < n; i++)
+		sbx_look_beneath(h, common, rows[i].path);
 	rows = sbx_protected_in_worktree(&n);
 	look_at_rows(h, admin, rows, n);
 }

@@ -22,8 +22,8 @@ struct sbx_keeper {
 /* True for what a keeper made and nobody has used since. */
 SBX_PUBLIC bool sbx_keeper_made(const struct stat *st);
 
-/* Starts one when the plan reserves anything, and waits until all placeholders stand. On success the caller
- * passes .sandbox on, and ends *ret with sbx_keeper_end(). On failure nothing is left. */
+/* Starts one when the plan reserves anything, and waits until all placeholders stand. On success
+ * the caller passes .sandbox on, and ends *ret with sbx_keeper_end(). On failure nothing is left. */
 int sbx_keeper_start(struct sbx_keeper *ret, const struct sbx_plan *plan,
 	const struct sbx_host *h, struct sbx_error *e);
 

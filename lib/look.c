@@ -69,3 +69,20 @@ void sbx_look_protected(struct sbx_host *h, const char *dir, const char *rel)
 	f->closed = f->type == SBX_FT_ABSENT &&
 		    faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) < 0;
 }
+
+bool sbx_look_open(struct sbx_opened *ret, const char *real)
+{
+	int fd = sbx_fd_high(open(real, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		sbx_close_fd(&fd);
+		return false;
+	}
+	*ret = (struct sbx_opened){ .real = sbx_xstrdup(real),
+		.fd = fd,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.is_dir = true };
+	return true;
+}

@@ -11,8 +11,8 @@ struct sbx_op *sbx_mounts_add(struct sbx_plan *m, enum sbx_op_kind kind, const c
 /* Parents first; equal depth keeps the order of insertion. */
 void sbx_mounts_sort(struct sbx_plan *m);
 
-/* protect.c. Adds the mounts for a work dir: the repository of a linked work tree that lies elsewhere and,
- * where it is writable, all of the above. Fails with a named error when a path
- * is, or crosses, a symbolic link. */
+/* protect.c. Adds the mounts for a work dir: the repository of a linked work tree that lies
+ * elsewhere and, where it is writable, what is protected. Fails with a named error when a path is,
+ * or crosses, a symbolic link. */
 int sbx_protect_add(struct sbx_plan *m, const struct sbx_policy *p,
 	const struct sbx_host *h, struct sbx_error *e);

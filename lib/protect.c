@@ -57,13 +57,10 @@ static const struct sbx_protected worktree[] = {
 	{ "config.worktree", FILE_STANDS(""), "as .git/config" },
 };
 
-/* What git writes in the repository of a linked work tree, beside the tree's own directory. */
-static const struct {
-	const char *path, *why;
-} shared[] = {
-	{ "objects", "commits of this work tree are kept there" },
-	{ "refs", "so are its branches" },
-	{ "logs", "and their history" },
+static const struct sbx_protected shared[] = {
+	{ "objects", ALWAYS_THERE, "commits of this work tree are kept there" },
+	{ "refs", ALWAYS_THERE, "so are its branches" },
+	{ "logs", ALWAYS_THERE, "and their history" },
 };
 /* clang-format on */
 
@@ -83,6 +80,12 @@ const struct sbx_protected *sbx_protected_in_worktree(size_t *ret_n)
 {
 	*ret_n = SBX_ARRAY_SIZE(worktree);
 	return worktree;
+}
+
+const struct sbx_protected *sbx_shared_in_repository(size_t *ret_n)
+{
+	*ret_n = SBX_ARRAY_SIZE(shared);
+	return shared;
 }
 
 /* What is being protected, and where its paths start. */

@@ -18,3 +18,7 @@ SBX_PUBLIC const struct sbx_protected *sbx_protected_paths(size_t *ret_n);
 /* Below a git directory: of a repository or a submodule, and of a linked work tree. */
 SBX_PUBLIC const struct sbx_protected *sbx_protected_in_repository(size_t *ret_n);
 SBX_PUBLIC const struct sbx_protected *sbx_protected_in_worktree(size_t *ret_n);
+
+/* Not protected: what git writes in the repository of a linked work tree, beside the tree's own
+ * directory. */
+SBX_PUBLIC const struct sbx_protected *sbx_shared_in_repository(size_t *ret_n);

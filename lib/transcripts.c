@@ -93,22 +93,10 @@ void sbx_transcripts_read(struct sbx_host *h, const struct sbx_agent_path *p)
 {
 	SBX_CLEANUP_FREE char *path = sbx_path_join(h->home, p->path);
 	char real[PATH_MAX];
-	struct stat st;
-	int fd;
 
 	if (p->mode != SBX_PATH_STATE || p->by == SBX_BY_NOTHING ||
-		realpath(path, real) == NULL)
+		realpath(path, real) == NULL || !sbx_look_open(&h->state, real))
 		return;
-	fd = sbx_fd_high(open(real, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		sbx_close_fd(&fd);
-		return;
-	}
-	h->state = (struct sbx_opened){ .real = sbx_xstrdup(real),
-		.fd = fd,
-		.dev = st.st_dev,
-		.ino = st.st_ino,
-		.is_dir = true };
 	h->state_name = sbx_transcripts_name(p->by, real, h->workdir.real);
 	if (h->state_name)
 		sbx_look_protected(h, real, h->state_name);

@@ -170,9 +170,8 @@ void stage_git_below_planted(struct play *p)
 /* The work dir is a linked work tree: its repository lies elsewhere, and is written to. */
 void stage_git_linked_planted(struct play *p)
 {
-	static const char *const rels[] = { "../work/.git/config",
-		"../work/.git/config.worktree",
-		"../work/.git/worktrees/tree/config.worktree" };
+	static const char *const rels[] = { ".git/config", ".git/config.worktree",
+		".git/worktrees/tree/config.worktree" };
 	SBX_CLEANUP_FREE char *tree = play_path(p, "tree");
 	SBX_CLEANUP_FREE char *config = NULL, *hook = NULL;
 	struct try t = TRY_INIT;

@@ -241,6 +241,27 @@ static void what_the_host_puts_there_stays(void **state)
 	assert_int_equal(access(file, F_OK), 0);
 }
 
+/* Its time alone does not make a file ours: one with a content of its own is not removed. */
+static void a_file_of_that_time_with_another_content_stays(void **state)
+{
+	const struct timespec times[2] = { { .tv_sec = 500000000 },
+		{ .tv_sec = 500000000 } };
+	static const char *const texts[] = { "x\n", ".\nx" }; /* as long, and longer */
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *path = at(w, ".git/commondir");
+	struct sbx_keeper k;
+
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(texts); i++) {
+		write_file(path, texts[i]);
+		assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+		start(w, &k);
+		assert_true(sbx_keeper_end(&k, 5000));
+		assert_int_equal(access(path, F_OK), 0);
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(standing(w), 0);
+}
+
 static void what_has_come_meanwhile_is_an_error(void **state)
 {
 	struct world *w = *state;
@@ -339,6 +360,7 @@ int main(void)
 		CASE(the_last_one_removes_them),
 		CASE(what_a_killed_one_left_is_adopted),
 		CASE(what_the_host_puts_there_stays),
+		CASE(a_file_of_that_time_with_another_content_stays),
 		CASE(what_has_come_meanwhile_is_an_error),
 		CASE(what_looks_alike_is_not_taken),
 		CASE(links_are_not_followed),

@@ -17,7 +17,7 @@ static int make_world(void **state)
 
 	w->root = t_mkdir();
 	w->home = sbx_xasprintf("%s/home", w->root);
-	w->work = sbx_xasprintf("%s/work", w->root);
+	w->work = sbx_xasprintf("%s/project", w->root);
 	t_host_debian(&w->h, w->work);
 	free(w->h.home);
 	free(w->h.home_real);
@@ -239,9 +239,9 @@ static const struct row {
 	{ "the system's own keeps its name", { { NULL, NULL, NULL } }, "/usr/bin", "env",
 		"env", { NULL }, NULL, SBX_OK },
 	{ "in the work dir: relative words are left alone",
-		{ { "@/work/run.sh", "#!/bin/sh\n", NULL } }, "/usr/bin", "./run.sh",
+		{ { "@/project/run.sh", "#!/bin/sh\n", NULL } }, "/usr/bin", "./run.sh",
 		"./run.sh", { NULL }, NULL, SBX_OK },
-	{ "relative entries of PATH are ignored", { { "@/work/tool", "ELF", NULL } },
+	{ "relative entries of PATH are ignored", { { "@/project/tool", "ELF", NULL } },
 		"/usr/bin", "tool", NULL, { NULL }, NULL, SBX_E_PROGRAM_MISSING },
 	{ "an interpreter that is not there",
 		{ { "~/t/tool", "#!/usr/bin/env nosuchnode\n", NULL } }, "~/t:/usr/bin",
