@@ -77,6 +77,19 @@ static void mend(struct slot *s, const struct run_options *o, struct cell_result
 		make_ready(s, o, next);
 }
 
+static bool is_ro(const struct cell_result *c)
+{
+	return strcmp(cell_value(&c->cell, AXIS_FS), "ro") == 0;
+}
+
+/* A sandbox that may write keeps places in the work dir from its start on; one that may not sees
+ * them, and would be judged by what is not its own. */
+static bool would_be_seen(const struct slot *s, const struct run_options *o)
+{
+	return !o->no_sandbox && s->running && is_ro(s->running->target) &&
+	       !is_ro(s->queued);
+}
+
 struct cell_result *slot_turn(struct slot *s, const struct run_options *o)
 {
 	struct cell_result *done = s->running ? s->running->target : NULL;
@@ -87,7 +100,7 @@ struct cell_result *slot_turn(struct slot *s, const struct run_options *o)
 		mend(s, o, done);
 	s->running = s->ready;
 	s->ready = NULL;
-	if (s->queued) {
+	if (s->queued && !would_be_seen(s, o)) {
 		make_ready(s, o, s->queued);
 		s->queued = NULL;
 	}

@@ -79,7 +79,12 @@ EDITS = [
     ),
     ("no config", LENIENT, 'drop_mount(home + "/.claude/settings.json")', "agent.config.lenient"),
     ("no login", LENIENT, 'drop_mount(home + "/.claude/.credentials.json")', "agent.login.lenient"),
-    ("no transcripts", LENIENT, 'drop_mount(home + "/.claude/projects")', "agent.state.kept"),
+    (
+        "no transcripts",
+        LENIENT,
+        '[drop_mount(x) for x in a[:] if x.startswith(home + "/.claude/projects/")]',
+        "agent.state.kept",
+    ),
     (
         "another agent's login",
         LENIENT,
