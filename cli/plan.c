@@ -218,7 +218,8 @@ static void without_reserved(struct sbx_plan *ret, const struct sbx_plan *plan)
 		const struct sbx_op *op = &plan->ops[i];
 
 		if (op->reserve == SBX_RESERVE_NONE)
-			sbx_plan_add(ret, op->kind, op->src, op->dst, op->why);
+			sbx_plan_add(ret, op->kind, op->src, op->dst, op->why)->sealed =
+				op->sealed;
 	}
 }
 
@@ -296,6 +297,7 @@ static json_t *operation(const struct prepared *p, const struct sbx_op *op)
 	if (op->kind == SBX_OP_ENV)
 		json_object_set_new(j, "passed", json_boolean(hide));
 	json_object_set_new(j, "reserved", json_boolean(op->reserve != SBX_RESERVE_NONE));
+	json_object_set_new(j, "sealed", json_boolean(op->sealed));
 	json_object_set_new(j, "why", json_string(op->why));
 	return j;
 }

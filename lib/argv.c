@@ -25,21 +25,14 @@ static void add_bind(struct sbx_argv *a, const struct sbx_op *op, int fd)
 	sbx_strv_add(&a->args, op->dst);
 }
 
-static void add_copy(struct sbx_argv *a, const struct sbx_op *op, int fd)
+static void add_file(struct sbx_argv *a, const struct sbx_op *op, int fd)
 {
-	sbx_strv_add(&a->args, "--perms");
-	sbx_strv_add(&a->args, "0600");
-	sbx_strv_add(&a->args, "--file");
-	add_fd(a, fd, op->src);
-	sbx_strv_add(&a->args, op->dst);
-}
+	bool copy = op->kind == SBX_OP_COPY;
 
-static void add_text(struct sbx_argv *a, const struct sbx_op *op, int fd)
-{
 	sbx_strv_add(&a->args, "--perms");
-	sbx_strv_add(&a->args, "0644");
-	sbx_strv_add(&a->args, "--ro-bind-data");
-	add_fd(a, fd, "text");
+	sbx_strv_add(&a->args, op->sealed ? "0444" : copy ? "0600" : "0644");
+	sbx_strv_add(&a->args, op->sealed || copy ? "--file" : "--ro-bind-data");
+	add_fd(a, fd, copy ? op->src : "text");
 	sbx_strv_add(&a->args, op->dst);
 }
 
@@ -72,10 +65,8 @@ static int render_op(
 		add_bind(a, op, fd);
 		break;
 	case SBX_OP_COPY:
-		add_copy(a, op, fd);
-		break;
 	case SBX_OP_TEXT:
-		add_text(a, op, fd);
+		add_file(a, op, fd);
 		break;
 	case SBX_OP_TMPFS:
 		add_words(a, "--tmpfs", NULL, op->dst);

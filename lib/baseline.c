@@ -51,7 +51,7 @@ const struct baseline_path_row baseline_system[] = {
 	{ "/etc/pki/tls/certs", false, true,
 		"roots of trust for TLS, not the private keys" },
 	{ "/etc/protocols", false, true, "names of protocols" },
-	{ "/etc/resolv.conf", false, true, "name servers" },
+	{ "/etc/resolv.conf", false, true, "name servers", .live = true },
 	{ "/etc/services", false, true, "names of ports" },
 	{ "/etc/ssl/cert.pem", false, true, "roots of trust for TLS" },
 	{ "/etc/ssl/certs", false, true, "roots of trust for TLS, not /etc/ssl/private" },

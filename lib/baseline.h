@@ -15,6 +15,7 @@ struct baseline_path_row {
 	bool keep_link; /* a merged-usr link stays a link instead of being bound */
 	bool net_only; /* there only while the network is shared */
 	const char *why;
+	bool live; /* a file that may change while the sandbox runs: bound, never copied */
 };
 
 struct baseline_env_row {

@@ -18,6 +18,9 @@ enum sbx_ftype {
 	SBX_FT_OTHER,
 };
 
+/* Above this size a file is bound, not copied. Bytes. */
+#define SBX_COPY_MAX 1048576L
+
 /* One path that the plan may ask about. */
 struct sbx_fact {
 	char *path; /* normalised, owned */
@@ -27,6 +30,7 @@ struct sbx_fact {
 	char *real; /* for a link: the path it leads to, resolved; else NULL; owned */
 	bool reserved; /* what stands there is another sandbox's placeholder (keeper.h) */
 	bool closed; /* absent, and this user may not make it */
+	bool kept_out; /* a file that no copy can be made of: unreadable, or too large */
 };
 
 /* The bwrap program that would be run. */

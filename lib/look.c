@@ -22,6 +22,12 @@ static enum sbx_ftype ftype_of(mode_t mode)
 	}
 }
 
+static bool can_copy(const char *path, const struct stat *st)
+{
+	return st->st_size <= SBX_COPY_MAX &&
+	       faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
+}
+
 void sbx_look_at(struct sbx_host *h, const char *path)
 {
 	char real[PATH_MAX], link[PATH_MAX];
@@ -29,6 +35,7 @@ void sbx_look_at(struct sbx_host *h, const char *path)
 	enum sbx_ftype type, target = SBX_FT_ABSENT;
 	ssize_t n = -1;
 	bool resolved = false;
+	struct sbx_fact *f;
 
 	if (lstat(path, &lst) < 0) {
 		sbx_host_add_fact(h, path, SBX_FT_ABSENT, SBX_FT_ABSENT, NULL, NULL);
@@ -47,8 +54,10 @@ void sbx_look_at(struct sbx_host *h, const char *path)
 		link[n] = '\0';
 	sbx_host_add_fact(
 		h, path, type, target, n >= 0 ? link : NULL, resolved ? real : NULL);
-	if (keeper_made(&lst))
-		sbx_host_change_fact(h, path)->reserved = true;
+	f = sbx_host_change_fact(h, path);
+	f->reserved = keeper_made(&lst);
+	f->kept_out = target == SBX_FT_FILE &&
+		      !can_copy(path, type == SBX_FT_LINK ? &st : &lst);
 }
 
 void sbx_look_beneath(struct sbx_host *h, const char *dir, const char *rel)

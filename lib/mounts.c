@@ -23,6 +23,28 @@ struct sbx_op *sbx_mounts_add(struct sbx_plan *m, enum sbx_op_kind kind, const c
 	return op;
 }
 
+static bool below_a_mount(const struct sbx_plan *m, const char *dst)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (strcmp(m->ops[i].dst, dst) != 0 &&
+			sbx_path_is_beneath(dst, m->ops[i].dst))
+			return true;
+	return false;
+}
+
+void sbx_mounts_unseal(struct sbx_plan *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct sbx_op *op = &m->ops[i];
+
+		if (!op->sealed || !below_a_mount(m, op->dst))
+			continue;
+		op->sealed = false;
+		if (op->kind == SBX_OP_COPY)
+			op->kind = SBX_OP_RO_BIND;
+	}
+}
+
 void sbx_mounts_sort(struct sbx_plan *m)
 {
 	for (size_t i = 1; i < m->n; i++) {

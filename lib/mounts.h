@@ -8,6 +8,10 @@
 struct sbx_op *sbx_mounts_add(struct sbx_plan *m, enum sbx_op_kind kind, const char *src,
 	const char *dst, enum sbx_pin pin, const char *why);
 
+/* Files of the root that lie below a mount after all are mounts themselves: what is written
+ * there would be written to what is mounted. */
+void sbx_mounts_unseal(struct sbx_plan *m);
+
 /* Parents first; equal depth keeps the order of insertion. */
 void sbx_mounts_sort(struct sbx_plan *m);
 

@@ -87,6 +87,27 @@ void sbx_plan_done(struct sbx_plan *plan)
 
 /* ---- mounts ---- */
 
+static void add_sealed(struct sbx_plan *m, enum sbx_op_kind kind, const char *src,
+	const char *dst, const char *why)
+{
+	struct sbx_op *op = sbx_mounts_add(m, kind, src, dst, SBX_PIN_NONE, why);
+
+	if (op)
+		op->sealed = true;
+}
+
+/* A file is copied: every mount costs the start more than a page of text. */
+static void add_system_path(
+	struct sbx_plan *m, const struct sbx_fact *f, const struct baseline_path_row *row)
+{
+	const char *src = f->real ? f->real : row->path;
+
+	if (f->target == SBX_FT_FILE && !f->kept_out && !row->live)
+		add_sealed(m, SBX_OP_COPY, src, row->path, row->why);
+	else
+		sbx_mounts_add(m, SBX_OP_RO_BIND, src, row->path, SBX_PIN_NONE, row->why);
+}
+
 static void add_system(struct sbx_plan *m, const struct sbx_host *h, bool net)
 {
 	for (size_t i = 0; i < n_baseline_system; i++) {
@@ -99,8 +120,7 @@ static void add_system(struct sbx_plan *m, const struct sbx_host *h, bool net)
 			sbx_mounts_add(m, SBX_OP_SYMLINK, f->link, row->path,
 				SBX_PIN_NONE, row->why);
 		else
-			sbx_mounts_add(m, SBX_OP_RO_BIND, f->real ? f->real : row->path,
-				row->path, SBX_PIN_NONE, row->why);
+			add_system_path(m, f, row);
 	}
 	sbx_mounts_add(m, SBX_OP_PROC, NULL, "/proc", SBX_PIN_NONE,
 		"only the sandbox's processes");
@@ -128,10 +148,10 @@ static void add_accounts(struct sbx_plan *m, const struct sbx_host *h)
 	SBX_CLEANUP_FREE char *passwd = sbx_accounts_passwd(h);
 	SBX_CLEANUP_FREE char *group = sbx_accounts_group(h);
 
-	sbx_mounts_add(m, SBX_OP_TEXT, passwd, "/etc/passwd", SBX_PIN_NONE,
+	add_sealed(m, SBX_OP_TEXT, passwd, "/etc/passwd",
 		"one's own name, root and nobody; not who else has an account");
-	sbx_mounts_add(m, SBX_OP_TEXT, group, "/etc/group", SBX_PIN_NONE,
-		"one's own group, root and nogroup");
+	add_sealed(
+		m, SBX_OP_TEXT, group, "/etc/group", "one's own group, root and nogroup");
 }
 
 static void add_user_files(struct sbx_plan *m, const struct sbx_host *h)
@@ -384,6 +404,7 @@ int sbx_plan_build(struct sbx_plan *ret, const struct sbx_policy *p,
 	add_ca_files(&m, &env, h);
 	r = add_user(&m, p, h, e);
 	if (r == 0) {
+		sbx_mounts_unseal(&m);
 		sbx_mounts_sort(&m);
 		add_flags(&plan, net);
 		plan.ops = sbx_xrealloc(

@@ -23,7 +23,7 @@ enum sbx_op_kind {
 	SBX_OP_SYMLINK, /* a link at dst with text src */
 	SBX_OP_PROC, /* a new procfs at dst */
 	SBX_OP_DEV, /* a minimal /dev at dst */
-	SBX_OP_COPY, /* the content of file src, as a private file at dst */
+	SBX_OP_COPY, /* the content of file src, as a private file at dst; writable unless sealed */
 	SBX_OP_TEXT, /* a read-only file at dst with text src */
 	SBX_OP_CHDIR, /* the payload starts in dst */
 	SBX_OP_REMOUNT_RO, /* dst itself, not its submounts, becomes read-only */
@@ -57,6 +57,7 @@ struct sbx_op {
 	enum sbx_pin pin;
 	size_t pin_index;
 	enum sbx_reserve reserve;
+	bool sealed; /* COPY, TEXT: dst is a file of the root, which becomes read-only: no mount */
 	const char *text; /* borrowed from a table, or NULL */
 	const char *why; /* borrowed from a table, never NULL */
 };

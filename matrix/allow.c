@@ -10,17 +10,20 @@ static const char *const everywhere[] = { "tmpfs /", "ro /usr", "ro /bin", "ro /
 	"ro /lib", "ro /lib32", "ro /lib64", "ro /libx32", "tmpfs /tmp", "tmpfs /var/tmp",
 	"tmpfs %H", "proc /proc", "ro /proc/keys", "ro /proc/key-users", "ro /proc/sys",
 	"ro /proc/irq", "ro /proc/bus", "ro /proc/sysrq-trigger", "ro /etc/alternatives",
-	"ro /etc/bash.bashrc", "ro /etc/group", "ro /etc/hosts", "ro /etc/inputrc",
-	"ro /etc/ld.so.cache", "ro /etc/localtime", "ro /etc/mime.types",
-	"ro /etc/os-release", "ro /etc/passwd", "ro /etc/profile", "ro /etc/profile.d",
-	"ro /etc/terminfo", "ro /etc/timezone", NULL };
+	"ro /etc/profile.d", "ro /etc/terminfo", NULL };
 
 /* S23: what follows the network. */
 static const char *const with_network[] = { "ro /etc/ca-certificates",
-	"ro /etc/host.conf", "ro /etc/nsswitch.conf", "ro /etc/pki/ca-trust/extracted",
-	"ro /etc/pki/tls/certs", "ro /etc/protocols", "ro /etc/resolv.conf",
-	"ro /etc/services", "ro /etc/ssl/cert.pem", "ro /etc/ssl/certs",
-	"ro /etc/ssl/openssl.cnf", NULL };
+	"ro /etc/pki/ca-trust/extracted", "ro /etc/pki/tls/certs", "ro /etc/resolv.conf",
+	"ro /etc/ssl/certs", NULL };
+
+/* S15, S23: files; copies, or mounts of the host's. */
+static const char *const etc_files[] = { "/etc/bash.bashrc", "/etc/hosts", "/etc/inputrc",
+	"/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/etc/os-release",
+	"/etc/profile", "/etc/timezone", NULL };
+static const char *const etc_files_with_network[] = { "/etc/host.conf",
+	"/etc/nsswitch.conf", "/etc/protocols", "/etc/services", "/etc/ssl/cert.pem",
+	"/etc/ssl/openssl.cnf", NULL };
 
 /* S1, S7, S8: the work dir, what is protected in it, and what holds that in place. */
 static const char *const work_rw[] = { "rw %W", "rw %W/.git", "ro %W/.git/hooks",
@@ -120,6 +123,15 @@ static void put_line(struct out *o, const char *line, const struct tree *t)
 	put(o, "\n", 1);
 }
 
+static void put_files(struct out *o, const char *before, const char *const *files)
+{
+	for (; *files; files++) {
+		put(o, before, strlen(before));
+		put(o, *files, strlen(*files));
+		put(o, "\n", 1);
+	}
+}
+
 static void put_lines(struct out *o, const char *const *lines, const struct tree *t)
 {
 	for (; *lines; lines++)
@@ -137,9 +149,12 @@ void allow_mounts(char *buf, size_t n, const struct tree *t, const struct cell *
 	bool lenient = is(c, AXIS_PROFILE, "lenient");
 
 	put_lines(&o, everywhere, t);
+	put_files(&o, "ro ", etc_files);
 	put_lines(&o, is(c, AXIS_FS, "rw") ? work_rw : work_ro, t);
-	if (is(c, AXIS_NET, "on"))
+	if (is(c, AXIS_NET, "on")) {
 		put_lines(&o, with_network, t);
+		put_files(&o, "ro ", etc_files_with_network);
+	}
 	if (lenient)
 		put_line(&o, "ro %H/.gitconfig", t);
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(own); i++) {
@@ -150,6 +165,17 @@ void allow_mounts(char *buf, size_t n, const struct tree *t, const struct cell *
 		if (lenient)
 			put_lines(&o, own[i].lenient, t);
 	}
+}
+
+void allow_etc_files(char *buf, size_t n, const struct cell *c)
+{
+	static const char *const own_text[] = { "/etc/passwd", "/etc/group", NULL };
+	struct out o = { .buf = buf, .n = n };
+
+	put_files(&o, "", own_text);
+	put_files(&o, "", etc_files);
+	if (is(c, AXIS_NET, "on"))
+		put_files(&o, "", etc_files_with_network);
 }
 
 /* S9: "a private copy". */
@@ -197,13 +223,23 @@ static bool among(const char *path, const char *const *list, size_t n)
 	return false;
 }
 
-/* A read-only path of the system is bound where this machine has it. */
+static bool listed(const char *path, const char *const *list)
+{
+	while (*list && strcmp(*list, path) != 0)
+		list++;
+	return *list != NULL;
+}
+
+/* A read-only path of the system is bound where this machine has it, if it is no file of those
+ * that may be copies. */
 static bool machine_has(const char *path, const struct cell *c)
 {
 	struct stat st;
 
 	if (among(path, bwraps_own, SBX_ARRAY_SIZE(bwraps_own)))
 		return strcmp(path, "/proc/sys") == 0 && is(c, AXIS_UID, "root");
+	if (listed(path, etc_files) || listed(path, etc_files_with_network))
+		return false;
 	if (among(path, often_links, SBX_ARRAY_SIZE(often_links)) &&
 		lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
 		return false;

@@ -9,6 +9,9 @@
 /* One mount a line: "ro PATH", "rw PATH", "tmpfs PATH", "proc PATH". */
 void allow_mounts(char *buf, size_t n, const struct tree *t, const struct cell *c);
 
+/* Files that lie in the sealed root itself, below /etc; one a line. */
+void allow_etc_files(char *buf, size_t n, const struct cell *c);
+
 /* Files that lie in the private HOME itself, one a line. */
 void allow_copies(char *buf, size_t n, const struct tree *t, const struct cell *c);
 

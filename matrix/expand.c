@@ -1,6 +1,7 @@
 #include "expand.h"
 
 #include "allow.h"
+#include "probe_hash.h"
 
 #include <linux/keyctl.h>
 #include <stdio.h>
@@ -81,6 +82,19 @@ static void put_own(struct text *t, const struct scene *s, const char *path)
 static void put_hash(struct text *t, uint64_t h)
 {
 	put(t, "%016llx", (unsigned long long)h);
+}
+
+/* Of what the act reads: the first quarter of a megabyte. */
+static void put_file_hash(struct text *t, const char *path)
+{
+	enum { READ_MAX = 262144 };
+	SBX_CLEANUP_FREE char *content = sbx_xcalloc(1, READ_MAX);
+	FILE *f = fopen(path, "re");
+
+	/* Where it cannot be read, the control cannot either. */
+	put_hash(t, f ? probe_hash(content, fread(content, 1, READ_MAX, f)) : 0);
+	if (f)
+		fclose(f);
 }
 
 static void put_text_hash(struct text *t, const char *text)
@@ -165,11 +179,19 @@ static void put_key_serial(struct text *t, const struct scene *s)
 	put(t, "%ld", id > 0 ? id : 0);
 }
 
+static void put_etc_files(struct text *t, const struct role_use *u)
+{
+	allow_etc_files(t->buf + t->len, sizeof(t->buf) - t->len, u->cell);
+	t->len += strlen(t->buf + t->len);
+}
+
 /* {word} of what this cell must have. */
 static bool put_more(struct text *t, const char *word, const struct role_use *u)
 {
 	if (strcmp(word, "mountsmust") == 0)
 		put_mounts_must(t, u);
+	else if (strcmp(word, "etcfiles") == 0)
+		put_etc_files(t, u);
 	else if (strcmp(word, "top") == 0)
 		put_top(t, u->scene->root);
 	else if (strcmp(word, "keyserial") == 0)
@@ -238,6 +260,8 @@ static bool put_call(
 		put_hash(t, tree_canary_hash(&s->tree, arg));
 	else if (strcmp(word, "texthash") == 0)
 		put_text_hash(t, arg);
+	else if (strcmp(word, "filehash") == 0)
+		put_file_hash(t, arg);
 	else if (strcmp(word, "envhash") == 0)
 		put_text_hash(t, scene_env(s, arg));
 	else if (strcmp(word, "identity") == 0)

@@ -146,14 +146,25 @@ static void add_value(struct maker *m, size_t i, const char *value)
 	x->variant.src = x->owned[1];
 }
 
+static void add_source(struct maker *m, size_t i, const char *dir, const char *rel)
+{
+	SBX_CLEANUP_FREE char *path = sbx_path_join(dir, rel);
+
+	add_value(m, i, path);
+}
+
 static void weaken(struct maker *m, size_t i)
 {
 	const struct sbx_op *op = &m->plan->ops[i];
 	struct utsname u;
 
 	switch (op->kind) {
-	case SBX_OP_RO_BIND:
 	case SBX_OP_COPY:
+		if (op->sealed) /* something of the user's under a name of the system's */
+			add_source(m, i, m->s->tree.home, ".ssh/id_ed25519");
+		add_kind(m, "rw", i, SBX_OP_BIND, false);
+		break;
+	case SBX_OP_RO_BIND:
 		add_kind(m, "rw", i, SBX_OP_BIND, false);
 		break;
 	case SBX_OP_BIND:

@@ -25,6 +25,11 @@ struct role {
 	{                                      \
 		.name = role, .args = { path } \
 	}
+/* A file of the host's that is there byte for byte. */
+#define HOST_FILE(role, path)                                         \
+	{                                                             \
+		.name = role, .args = { path, "{filehash:" path "}" } \
+	}
 #define IDENTITY(role, path)                                          \
 	{                                                             \
 		.name = role, .args = { path, "{identity:" path "}" } \

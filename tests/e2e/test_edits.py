@@ -28,7 +28,7 @@ EDITS = [
     (
         "any /etc file rw",
         STRICT,
-        'replace_mount("/etc/hosts", ["--bind", "/etc/hosts", "/etc/hosts"])',
+        'replace_mount("/etc/hosts", ["--bind", "/etc/hosts", "/etc/hosts"], 5)',
         "agent.mounts",
     ),
     ("host /tmp", STRICT, 'replace_mount("/tmp", ["--bind", "/tmp", "/tmp"], 2)', "fs.tmp.identity"),
@@ -100,8 +100,10 @@ EDITS = [
     ("no certificates", LENIENT, 'drop_mount("/etc/ssl/certs")', "fs.certs.on"),
     ("resolv.conf without network", STRICT,
      'insert(["--ro-bind", "/etc/resolv.conf", "/etc/resolv.conf"])', "fs.resolv.off"),
-    ("no cache of libraries", STRICT, 'drop_mount("/etc/ld.so.cache")', "works.ld_so_cache"),
-    ("no hosts", STRICT, 'drop_mount("/etc/hosts")', "works.etc_hosts"),
+    ("no cache of libraries", STRICT, 'drop_mount("/etc/ld.so.cache", 5)', "works.ld_so_cache"),
+    ("no hosts", STRICT, 'drop_mount("/etc/hosts", 5)', "works.etc_hosts"),
+    ("another file's words", STRICT, 'replace_mount("/etc/hosts", ["--symlink", "/etc/passwd", "/etc/hosts"], 5)',
+     "works.etc_hosts"),
     ("no passwd", STRICT, 'drop_mount("/etc/passwd", 5)', "fs.etc_passwd.mount"),
 ]
 

@@ -82,9 +82,26 @@ static void what_this_machine_lacks_need_not_be_there(void **state)
 	(void)state;
 	allow_mounts_must(must, sizeof(must), &tree, &c);
 	assert_int_equal(
-		has_line(must, "ro /etc/timezone"), stat("/etc/timezone", &st) == 0);
+		has_line(must, "ro /etc/profile.d"), stat("/etc/profile.d", &st) == 0);
 	assert_int_equal(has_line(must, "ro /bin"),
 		lstat("/bin", &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+static void files_of_etc_need_be_no_mounts(void **state)
+{
+	struct cell c = cell_at(0, UID_USER);
+	char may[8192], must[8192], files[4096];
+
+	(void)state;
+	allow_mounts(may, sizeof(may), &tree, &c);
+	allow_mounts_must(must, sizeof(must), &tree, &c);
+	allow_etc_files(files, sizeof(files), &c);
+	assert_true(has_line(files, "/etc/hosts"));
+	assert_true(has_line(may, "ro /etc/hosts"));
+	assert_false(has_line(must, "ro /etc/hosts"));
+	/* never the host's */
+	assert_true(has_line(files, "/etc/passwd"));
+	assert_false(has_line(may, "ro /etc/passwd"));
 }
 
 int main(void)
@@ -94,6 +111,7 @@ int main(void)
 		cmocka_unit_test(the_work_dir_and_the_private_places_always_must),
 		cmocka_unit_test(root_must_have_its_cover),
 		cmocka_unit_test(what_this_machine_lacks_need_not_be_there),
+		cmocka_unit_test(files_of_etc_need_be_no_mounts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

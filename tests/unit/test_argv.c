@@ -138,15 +138,19 @@ static void descriptors_replace_paths(void **state)
 	struct sbx_plan plan = { 0 };
 	struct sbx_argv a = { 0 };
 	struct sbx_error e = { 0 };
-	const int fds[] = { 7, -1, 8, 9 };
+	const int fds[] = { 7, -1, 8, 9, 10, 11 };
 	static const char *const want[] = { "--bind-fd", "7", "/w", "--ro-bind", "/a",
-		"/a", "--seccomp", "8", "--perms", "0600", "--file", "9", "/f" };
+		"/a", "--seccomp", "8", "--perms", "0600", "--file", "9", "/f", "--perms",
+		"0644", "--ro-bind-data", "10", "/t", "--perms", "0444", "--file", "11",
+		"/s" };
 
 	(void)state;
 	sbx_plan_add(&plan, SBX_OP_BIND, "/w", "/w", "x");
 	sbx_plan_add(&plan, SBX_OP_RO_BIND, "/a", "/a", "x");
 	sbx_plan_add(&plan, SBX_OP_SECCOMP, NULL, "deny-list", "x");
 	sbx_plan_add(&plan, SBX_OP_COPY, "/f", "/f", "x");
+	sbx_plan_add(&plan, SBX_OP_TEXT, "text", "/t", "x");
+	sbx_plan_add(&plan, SBX_OP_TEXT, "text", "/s", "x")->sealed = true;
 	assert_int_equal(sbx_argv_render(&a, &plan, fds, &e), 0);
 	assert_int_equal(a.args.n, SBX_ARRAY_SIZE(want));
 	for (size_t i = 0; i < a.args.n; i++)

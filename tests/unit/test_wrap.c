@@ -57,12 +57,12 @@ static void the_command_stands_after_the_dashes(void **state)
 	for (size_t i = 0; i < w.argv.n; i++)
 		assert_null(strstr(w.argv.v[i], "s3cr3t"));
 	/* the descriptors are closed on exec until the caller says otherwise */
-	assert_int_equal(w.n_fds, 4); /* two texts, the filter, pid 1 */
+	assert_true(w.n_fds >= 4); /* two texts, the filter, pid 1, files of /etc */
 	for (size_t i = 0; i < w.n_fds; i++)
 		assert_true(fcntl(w.fds[i], F_GETFD) & FD_CLOEXEC);
 	assert_true(inherited(&w, w.argv.v[dashes + 2]));
 	assert_true(inherited(&w, w.argv.v[index_of(&w.argv, "--seccomp") + 1]));
-	assert_true(inherited(&w, w.argv.v[index_of(&w.argv, "--ro-bind-data") + 1]));
+	assert_true(inherited(&w, w.argv.v[index_of(&w.argv, "/etc/passwd") - 1]));
 	sbx_wrapped_done(&w);
 	t_rmdir(dir);
 }
