@@ -12,7 +12,7 @@
 static const char *const table_places[] = { "../share/sbx", "oracle" };
 static const char *const probe_places[] = { "../libexec/sbx", "../probes" };
 
-static int here(char *buf)
+static int own_directory(char *buf)
 {
 	ssize_t n = readlink("/proc/self/exe", buf, PATH_MAX - 1);
 	char *slash;
@@ -32,7 +32,7 @@ static char *find(const char *const *places, size_t n, const char *name)
 {
 	char dir[PATH_MAX];
 
-	if (here(dir) < 0)
+	if (own_directory(dir) < 0)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		SBX_CLEANUP_FREE char *path =
@@ -87,12 +87,13 @@ static int read_table(char **ret_name, char **ret_text, const char *given,
 	return r < 0 ? -1 : 0;
 }
 
-int files_read(struct files *ret, const char *expect, const char *probe_dir, char *error)
+int files_read(struct files *ret, const char *expect, bool here, const char *probe_dir,
+	char *error)
 {
 	struct files f = { 0 };
 
-	if (read_table(&f.table_name, &f.table, expect, "expect.tbl", "--expect", error) <
-			0 ||
+	if (read_table(&f.table_name, &f.table, expect, here ? "here.tbl" : "expect.tbl",
+		    "--expect", error) < 0 ||
 		read_image(&f.images.probe, probe_dir, "sbx-probe", error) < 0 ||
 		read_image(&f.images.http, probe_dir, "sbx-probe-http", error) < 0) {
 		files_done(&f);

@@ -11,10 +11,11 @@ struct files {
 	struct probe_images images;
 };
 
-/* expect and probe_dir: given by the user, or NULL for the installed ones, which lie beside
+/* here: the table for --here. expect and probe_dir: given by the user, or NULL for the installed ones, which lie beside
  * the program or, in a build directory, where meson puts them. Returns 0, or -1 with a
  * message in error (256 bytes). */
-int files_read(struct files *ret, const char *expect, const char *probe_dir, char *error);
+int files_read(struct files *ret, const char *expect, bool here, const char *probe_dir,
+	char *error);
 void files_done(struct files *f);
 
 /* Reads the table of equivalent mutants too; given as above. */

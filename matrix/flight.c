@@ -1,5 +1,6 @@
 #include "flight.h"
 
+#include "here.h"
 #include "native.h"
 #include "stage.h"
 
@@ -174,11 +175,19 @@ static void give_acts(struct flight *f, const struct scene *s)
 	f->ops = -1;
 }
 
+static int make_acts(struct flight *f, struct scene *s, const struct run_options *o)
+{
+	const struct cell *c = &f->target->cell;
+
+	return o->here ? here_acts(o->here, c, &o->select, &f->acts)
+		       : acts_for_cell(&f->acts, o->table, c, s, &o->select);
+}
+
 void flight_go(struct flight *f, struct scene *s, const struct run_options *o)
 {
 	f->started = sbx_now_ms();
 	f->deadline = f->started + o->timeout_ms;
-	if (acts_for_cell(&f->acts, o->table, &f->target->cell, s, &o->select) < 0)
+	if (make_acts(f, s, o) < 0)
 		trouble(f->target,
 			"the material for the acts cannot be made in the work dir");
 	if (f->launched)
@@ -191,7 +200,7 @@ void flight_native(struct flight *f, struct scene *s, const struct run_options *
 	struct native_result n = { 0 };
 
 	f->started = sbx_now_ms();
-	if (acts_for_cell(&f->acts, o->table, &f->target->cell, s, &o->select) < 0) {
+	if (make_acts(f, s, o) < 0) {
 		trouble(f->target,
 			"the material for the acts cannot be made in the work dir");
 		return;
@@ -370,7 +379,7 @@ bool flight_land(struct flight *f, struct scene *s, struct controls *k,
 	const struct run_options *o)
 {
 	struct cell_result *c = f->target;
-	const char *wrong, *blind;
+	const char *wrong, *blind = NULL;
 	bool spoiled;
 
 	if (f->launched)
@@ -379,7 +388,10 @@ bool flight_land(struct flight *f, struct scene *s, struct controls *k,
 	sbx_close_fd(&f->out);
 	f->out = -1;
 	wrong = acts_parse(&f->acts, f->output);
-	blind = acts_evidence(&f->acts, s);
+	if (o->here)
+		here_evidence(&f->acts);
+	else
+		blind = acts_evidence(&f->acts, s);
 	if (wrong)
 		trouble(c, wrong);
 	if (blind)

@@ -1,5 +1,6 @@
 /* sbx-verify: options, order of the steps, exit status. */
 #include "files.h"
+#include "here.h"
 #include "identity.h"
 #include "options.h"
 #include "report_mutate.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +41,8 @@ static void catch_signals(void)
 	sigaction(SIGHUP, &sa, NULL);
 	sigaction(SIGQUIT, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	/* Ignored, it would take the word of every child that is waited for. */
+	signal(SIGCHLD, SIG_DFL);
 }
 
 static void progress(size_t done, size_t total, const struct cell_result *last)
@@ -204,6 +208,73 @@ static struct outcome run_and_report(const struct options *o,
 	return x;
 }
 
+/* Whose world it is; NULL: he has none. */
+static const char *own_home(const struct options *o)
+{
+	const struct passwd *pw = o->uid ? getpwuid(geteuid()) : NULL;
+	const char *home = o->uid ? (pw ? pw->pw_dir : NULL) : getenv("HOME");
+
+	return home && home[0] == '/' ? home : NULL;
+}
+
+static struct outcome look_here(const struct options *o, const struct run_options *ro,
+	struct here *h, const struct report *head, FILE *out, int *ret_write_error)
+{
+	struct report report = *head;
+	struct run_options in_force = *ro;
+	struct summary s;
+	struct run run;
+
+	if (o->dry_run) {
+		*ret_write_error = here_list(h, ro->cells, ro->uid, out);
+		return (struct outcome){ EXIT_HOLDS, NULL };
+	}
+	in_force.here = h;
+	in_force.table = &h->table;
+	here_run(&run, h, &in_force);
+	report.run = &run;
+	report.options = &in_force;
+	report_summarise(&report, &s);
+	*ret_write_error = write_report(&report, NULL, o, out);
+	if (h->more)
+		fprintf(stderr,
+			"sbx-verify: of directories with many entries only the first ones were "
+			"looked at; %zu were left out\n",
+			h->more);
+	run_done(&run);
+	return (struct outcome){ (int)s.status, s.sentence };
+}
+
+/* As run_and_report(), in the user's own world. */
+static struct outcome open_here(const struct options *o, const struct run_options *ro,
+	const struct report *head, FILE *out, int *ret_write_error)
+{
+	struct run_options own = *ro;
+	const char *home = own_home(o);
+	bool cells[CELL_MAX];
+	struct sbx_error e = { 0 };
+	struct outcome x;
+	struct here h;
+
+	*ret_write_error = 0;
+	if (home == NULL)
+		return (struct outcome){ complain("--here: HOME is not set"), NULL };
+	memcpy(cells, ro->cells, sizeof(cells));
+	own.cells = cells;
+	if (o->any_agent)
+		here_agents_found(cells, home);
+	if (here_open(&h, ro->table, &own, home, o->dry_run, &e) < 0) {
+		fprintf(stderr, "sbx-verify: --here: %s\n", e.message);
+		if (e.remedy)
+			fprintf(stderr, "to mend it: %s\n", e.remedy);
+		sbx_error_done(&e);
+		return (struct outcome){ EXIT_UNVERIFIED, NULL };
+	}
+	x = look_here(o, &own, &h, head, out, ret_write_error);
+	here_done(&h);
+	return x;
+}
+
 static int verify(const struct options *o, const struct files *files,
 	const struct table *table, struct equivalents *eq, const char *note, FILE *out)
 {
@@ -233,7 +304,8 @@ static int verify(const struct options *o, const struct files *files,
 	int rc;
 
 	facts_read(&facts, bwrap, files->images.probe.data, files->images.probe.len);
-	x = run_and_report(o, &ro, eq, &report, out, &rc);
+	x = o->here ? open_here(o, &ro, &report, out, &rc)
+		    : run_and_report(o, &ro, eq, &report, out, &rc);
 	if (rc < 0) {
 		fprintf(stderr, "sbx-verify: the report could not be written: %s\n",
 			strerror(-rc));
@@ -264,7 +336,7 @@ static int run_as_told(const struct options *o, const struct files *files,
 	char error[256];
 	FILE *out;
 
-	if (role) {
+	if (role && !o->here) {
 		snprintf(error, sizeof(error), "%.120s: the scene has no role %.60s",
 			files->table_name, role);
 		return complain(error);
@@ -273,6 +345,10 @@ static int run_as_told(const struct options *o, const struct files *files,
 		return complain("--rule: no rule has such an id; --list shows them all");
 	if (o->list && !o->mutate)
 		return list_rules(table, o, &sel);
+	if (o->here && geteuid() == 0 && o->uid == NULL)
+		return complain(
+			"--here looks at a user's own home: run it as that user, or name "
+			"him with --uid");
 	out = open_output(o);
 	if (out == NULL) {
 		snprintf(error, sizeof(error), "--output: %.180s: %s", o->output,
@@ -323,7 +399,7 @@ int main(int argc, char **argv)
 		return complain("standard output is closed; use --output FILE");
 	show_progress = !o.quiet;
 	on_terminal = isatty(STDERR_FILENO);
-	if (files_read(&files, o.expect, o.probe_dir, error) < 0 ||
+	if (files_read(&files, o.expect, o.here, o.probe_dir, error) < 0 ||
 		table_parse(&table, files.table, files.table_name, error) < 0 ||
 		(o.mutate && (files_read_equivalent(&files, o.equivalent, error) < 0 ||
 				     equivalents_parse(&eq, files.equivalent,

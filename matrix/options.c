@@ -33,7 +33,9 @@ enum {
 	KEY_PROBE_DIR,
 	KEY_TIMEOUT,
 	KEY_NO_SANDBOX,
-	KEY_QUICK
+	KEY_QUICK,
+	KEY_HERE,
+	KEY_DRY_RUN
 };
 
 /* clang-format off: a table, one thing a line */
@@ -49,6 +51,10 @@ static const struct option_row rows[] = {
 	{ "mutant", KEY_MUTANT, "GLOB", "mutate: only these, for example 'drop:*'" },
 	{ "list", KEY_LIST, NULL,
 		"print the rules in force in the selected cells, run nothing" },
+	{ "here", KEY_HERE, NULL,
+		"your own HOME, agents, environment and this directory, not a scene" },
+	{ "dry-run", KEY_DRY_RUN, NULL,
+		"with --here: print what would be looked at, and do nothing" },
 	{ "jobs", 'j', "N", "cells at a time (default 1)" },
 	{ "format", KEY_FORMAT, "FORMAT", "text (default), json or junit" },
 	{ "output", 'o', "FILE", "write the report there instead of to standard output" },
@@ -218,6 +224,12 @@ static int take(struct options *o, struct condition *w, int key, char *arg, char
 	case KEY_NO_SANDBOX:
 		o->no_sandbox = true;
 		return 0;
+	case KEY_HERE:
+		o->here = true;
+		return 0;
+	case KEY_DRY_RUN:
+		o->dry_run = true;
+		return 0;
 	case KEY_QUICK:
 		o->quick = true;
 		return 0;
@@ -280,6 +292,22 @@ static void make_table(struct option *longs, char *shorts)
 	longs[N_ROWS] = (struct option){ 0 };
 }
 
+static int check_here(const struct options *o, char *error)
+{
+	const char *wrong =
+		o->dry_run && !o->here ? "--dry-run belongs to --here"
+		: o->here && o->mutate ? "mutate has no --here"
+		: o->here && o->list
+			? "--list prints the rules of the scene; with --here it is --dry-run"
+		: o->here && o->jobs > 1
+			? "--here runs one cell at a time; leave --jobs out"
+			: NULL;
+
+	if (wrong)
+		snprintf(error, ERROR_MAX, "%s", wrong);
+	return wrong ? -1 : 0;
+}
+
 int options_parse(struct options *ret, int argc, char **argv, char *error)
 {
 	struct options o = { .jobs = 1, .timeout_s = 30, .scene_dir = "/var/tmp" };
@@ -328,6 +356,9 @@ int options_parse(struct options *ret, int argc, char **argv, char *error)
 		snprintf(error, ERROR_MAX, "mutate knows no --no-sandbox and no junit");
 		return -1;
 	}
+	o.any_agent = w.mask[AXIS_AGENT] == 0 && o.cell == NULL;
+	if (check_here(&o, error) < 0)
+		return -1;
 	*ret = o;
 	return 0;
 }

@@ -23,6 +23,8 @@ struct options {
 	int jobs;
 	int timeout_s;
 	bool mutate; /* the command */
+	bool here, dry_run; /* the user's own world instead of the scene */
+	bool any_agent; /* no --agent and no --cell */
 	bool list, no_sandbox, quick, quiet, help, version;
 };
 

@@ -1,3 +1,4 @@
+#include "here.h"
 #include "report_parts.h"
 
 #include <errno.h>
@@ -142,6 +143,15 @@ static json_t *error(const struct sbx_error *e)
 	return j;
 }
 
+static json_t *here(const struct tree *t)
+{
+	json_t *j = json_object();
+
+	json_object_set_new(j, "workdir", report_json_text(t->work));
+	json_object_set_new(j, "home", report_json_text(t->home));
+	return j;
+}
+
 void report_json_head(const struct report *r, json_t *to)
 {
 	json_object_set_new(to, "version", report_json_text(sbx_version()));
@@ -149,6 +159,8 @@ void report_json_head(const struct report *r, json_t *to)
 	json_object_set_new(
 		to, "note", r->note ? report_json_text(r->note) : json_null());
 	json_object_set_new(to, "error", error(&r->run->error));
+	if (r->options->here)
+		json_object_set_new(to, "here", here(&r->options->here->scene.tree));
 }
 
 int report_json(const struct report *r, FILE *f)

@@ -17,6 +17,9 @@ void report_head(const struct report *r, FILE *f);
 /* Why nothing was verified, and the remedy. */
 void report_error(const struct sbx_error *e, const struct ink *ink, FILE *f);
 
+/* report_here.c: what was looked at in the user's own world. */
+void report_here(const struct report *r, FILE *f);
+
 /* Any bytes as a JSON string. NULL becomes "". */
 json_t *report_json_text(const char *s);
 /* Adds version, machine, note and error. */

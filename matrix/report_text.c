@@ -1,3 +1,4 @@
+#include "here.h"
 #include "report_parts.h"
 
 #include <errno.h>
@@ -25,6 +26,10 @@ void report_head(const struct report *r, FILE *f)
 		facts_get(k, "landlock"));
 	fprintf(f, "  user     %s (uid %s)%s%s\n", facts_get(k, "user"),
 		facts_get(k, "uid"), r->note ? "; " : "", r->note ? r->note : "");
+	if (r->options->here)
+		fprintf(f, "  here     %s is the work dir, %s is HOME\n",
+			r->options->here->scene.tree.work,
+			r->options->here->scene.tree.home);
 	if (r->options->no_sandbox)
 		fprintf(f, "  sandbox  NONE: --no-sandbox, the arm that must fail\n");
 	else if (*facts_get(k, "bwrap.path"))
@@ -184,7 +189,8 @@ static void deviation(const struct report *r, const struct cell_result *c,
 			"    now        the gap is closed: take its 'known' line out of the "
 			"table\n");
 	fprintf(f,
-		"    again      sbx-verify%s --agent %s --profile %s --fs %s --net %s --rule '%s'\n\n",
+		"    again      sbx-verify%s%s --agent %s --profile %s --fs %s --net %s --rule '%s'\n\n",
+		r->options->here ? " --here" : "",
 		r->options->no_sandbox ? " --no-sandbox" : "",
 		cell_value(&c->cell, AXIS_AGENT), cell_value(&c->cell, AXIS_PROFILE),
 		cell_value(&c->cell, AXIS_FS), cell_value(&c->cell, AXIS_NET),
@@ -310,8 +316,11 @@ int report_text(const struct report *r, FILE *f, bool colour)
 	deviations(r, ink, f);
 	list_once(r, VERDICT_KNOWN, "Known gaps: open, and listed in docs/security.md",
 		reason_known, f);
-	list_once(r, VERDICT_ABSENT,
-		"Not on this machine, so nothing to protect:", reason_absent, f);
+	if (r->options->here)
+		report_here(r, f);
+	else
+		list_once(r, VERDICT_ABSENT,
+			"Not on this machine, so nothing to protect:", reason_absent, f);
 	tail(r, &s, ink, f);
 	return fflush(f) || ferror(f) ? -EIO : 0;
 }

@@ -29,8 +29,7 @@ static bool any_rule(const struct run_options *o, const struct cell *c)
 	return false;
 }
 
-/* The selected cells in which a selected rule is in force. */
-static void make_cells(struct run *r, const struct run_options *o)
+void run_make_cells(struct run *r, const struct run_options *o)
 {
 	r->cells = sbx_xcalloc(cell_count(), sizeof(*r->cells));
 	for (size_t i = 0; i < cell_count(); i++) {
@@ -43,7 +42,7 @@ static void make_cells(struct run *r, const struct run_options *o)
 }
 
 /* The most demanding plan there is: without network, strict. */
-static int check_available(
+int run_check_available(
 	const struct scene *s, const struct run_options *o, struct sbx_error *e)
 {
 	struct sbx_policy p = {
@@ -150,13 +149,13 @@ int run_matrix(struct run *ret, const struct run_options *o)
 	int r;
 
 	*ret = (struct run){ 0 };
-	make_cells(ret, o);
+	run_make_cells(ret, o);
 	if (ret->n == 0)
 		return sbx_error_set(&ret->error, SBX_E_SYSTEM, EINVAL,
 			"no selected rule is in force in the selected cells");
 	r = open_slots(&p, &ret->error);
 	if (r == 0 && !o->no_sandbox)
-		r = check_available(&p.v[0].scene, o, &ret->error);
+		r = run_check_available(&p.v[0].scene, o, &ret->error);
 	if (r == 0 && o->expand)
 		r = o->expand(ret, &p.v[0].scene, o, &ret->error);
 	if (r == 0 && !o->plan_only)

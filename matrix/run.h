@@ -26,6 +26,7 @@ struct cell_result {
 };
 
 struct run;
+struct here;
 
 struct run_options {
 	const struct table *table;
@@ -48,6 +49,7 @@ struct run_options {
 	/* Takes what it needs of a finished cell, and may free its observations. */
 	void (*landed)(struct cell_result *c, const struct run_options *o);
 	void *arg; /* for these two */
+	const struct here *here; /* the user's own world, or NULL: scenes */
 	bool plan_only; /* make the list of cells, run none of them */
 };
 
@@ -65,6 +67,13 @@ extern volatile int run_stop;
  * fills *ret; end with run_done(). */
 int run_matrix(struct run *ret, const struct run_options *o);
 void run_done(struct run *r);
+
+/* The selected cells in which a selected rule is in force, into ret->cells. */
+void run_make_cells(struct run *ret, const struct run_options *o);
+
+/* Does the most demanding plan there is come about? Returns 0, or negative with e set. */
+int run_check_available(
+	const struct scene *s, const struct run_options *o, struct sbx_error *e);
 
 /* Frees the observations of one cell. */
 void cell_result_done(struct cell_result *c);

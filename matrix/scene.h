@@ -41,6 +41,7 @@ struct scene {
 	struct guardian guardian;
 	struct tree_print baseline; /* fingerprint before the first cell */
 	unsigned serial; /* of tokens handed out */
+	bool own_world; /* nothing but a name for the user's own world (here.h) */
 };
 
 /* Makes one below base (an existing directory). On failure *ret_what names the step, static

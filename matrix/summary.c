@@ -54,6 +54,12 @@ void report_summarise(const struct report *r, struct summary *ret)
 		 s.cells_passed == s.cells)
 		s.sentence =
 			"WITHOUT A SANDBOX NOTHING DEVIATES: what was selected proves nothing.";
+	else if (s.status == EXIT_HOLDS && r->options->other_table)
+		s.sentence =
+			"What the given table demands holds; it is not the one of sbx.";
+	else if (s.status == EXIT_HOLDS && r->options->here)
+		s.sentence =
+			"Here, today, what was looked at is out of reach, as it must be.";
 	else if (s.status == EXIT_HOLDS && r->options->select.quick)
 		s.sentence =
 			"What was looked at holds; the staged scenarios were not looked at.";
@@ -61,9 +67,6 @@ void report_summarise(const struct report *r, struct summary *ret)
 		 (s.cells < cell_count() || r->options->select.rule_glob))
 		s.sentence =
 			"The selected cells and rules hold; the others were not looked at.";
-	else if (s.status == EXIT_HOLDS && r->options->other_table)
-		s.sentence =
-			"What the given table demands holds; it is not the one of sbx.";
 	*ret = s;
 }
 

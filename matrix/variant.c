@@ -1,5 +1,7 @@
 #include "variant.h"
 
+#include "program.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -100,6 +102,18 @@ static int apply(struct sbx_plan *plan, const struct variant *v, const struct sc
 	return 0;
 }
 
+/* As 'sbx run' would: what the agent's program needs is there too. One that is not installed
+ * needs nothing. */
+static void find_program(struct sbx_host *h, const char *agent)
+{
+	const char *command = sbx_agent_find(agent)->command;
+	SBX_CLEANUP_FREE char *word = command ? sbx_xstrdup(command) : NULL;
+	struct sbx_error e = { 0 };
+
+	if (word && sbx_program_find(h, &word, &e) < 0)
+		sbx_error_done(&e);
+}
+
 int prepare(struct prepared *ret, const struct cell *c, const struct scene *s,
 	const char *bwrap, const struct variant *v, struct sbx_error *e)
 {
@@ -112,6 +126,8 @@ int prepare(struct prepared *ret, const struct cell *c, const struct scene *s,
 
 	if (r < 0)
 		return r;
+	if (s->own_world)
+		find_program(&pr.host, p.agent);
 	r = sbx_plan_build(&pr.plan, &p, &pr.host, e);
 	if (r == 0 && v)
 		r = apply(&pr.plan, v, s, e);

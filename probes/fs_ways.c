@@ -155,16 +155,18 @@ ACT(act_symlink_write)
 
 /* ---- looking at names ---- */
 
+/* A list that begins with a slash has slashes between its words: names with spaces. */
 static bool word_in(const char *list, const char *name)
 {
+	const char *between = list[0] == '/' ? "/" : " ";
 	size_t len = strlen(name);
 
-	for (const char *p = list; *p;) {
-		size_t n = strcspn(p, " ");
+	for (const char *p = list + (list[0] == '/'); *p;) {
+		size_t n = strcspn(p, between);
 
 		if (n == len && strncmp(p, name, len) == 0)
 			return true;
-		p += n + (p[n] == ' ');
+		p += n + (p[n] != '\0');
 	}
 	return false;
 }

@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 
 	if (rounds < 1 || rounds > MAX_ROUNDS)
 		rounds = 10;
-	if (files_read(&files, BENCH_TABLE, BENCH_PROBES, error) < 0 ||
+	if (files_read(&files, BENCH_TABLE, false, BENCH_PROBES, error) < 0 ||
 		table_parse(&table, files.table, files.table_name, error) < 0 ||
 		identity_assume(NULL, &note, error) < 0) {
 		fprintf(stderr, "bench: %s\n", error);

@@ -73,6 +73,9 @@ static void without_the_staged_ones_it_does_not_hold_plainly(void **state)
 	assert_int_equal(s.status, EXIT_HOLDS);
 	assert_int_equal(s.declared, 1);
 	assert_non_null(strstr(s.sentence, "staged scenarios were not looked at"));
+	o.other_table = true; /* said before anything else */
+	report_summarise(&report, &s);
+	assert_non_null(strstr(s.sentence, "not the one of sbx"));
 	o.select.quick = false;
 	report_summarise(&report, &s);
 	assert_int_equal(s.status, EXIT_UNVERIFIED);
