@@ -61,6 +61,17 @@ static bool is_visible(const struct sbx_host *h, const char *path)
 	return false;
 }
 
+/* Could an agent have written what stands there, in this session or in one before? */
+static bool is_projects(const struct sbx_host *h, const char *path)
+{
+	if (sbx_path_is_beneath(path, h->workdir.real))
+		return true;
+	for (size_t i = 0; i < h->n_binds; i++)
+		if (h->binds[i].rw && sbx_path_is_beneath(path, h->binds[i].real))
+			return true;
+	return false;
+}
+
 /* ---- looking for it ---- */
 
 static bool is_program(const char *path)
@@ -177,36 +188,88 @@ static int hidden(const char *path, const char *real, struct sbx_error *e)
 	return r;
 }
 
+/* Replaces *cur (owned) by where its link leads. False when it is none. */
+static bool follow(char **cur)
+{
+	SBX_CLEANUP_FREE char *parent = sbx_path_parent(*cur);
+	char dir[PATH_MAX], text[PATH_MAX];
+	SBX_CLEANUP_FREE char *node = NULL;
+	ssize_t n;
+
+	if (realpath(parent, dir) == NULL)
+		return false;
+	node = sbx_path_join(dir, strrchr(*cur, '/') + 1);
+	n = readlink(node, text, sizeof(text) - 1);
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	free(*cur);
+	*cur = sbx_path_join(text[0] == '/' ? "/" : dir, text);
+	return true;
+}
+
 /* Every link between path and the file is made inside as well: a shown one may lead over it. */
 static void show_links(struct sbx_host *h, const char *path, const char *real)
 {
 	char *cur = sbx_xstrdup(path);
 
 	for (int hops = 0; hops < HOPS_MAX && strcmp(cur, real) != 0; hops++) {
-		SBX_CLEANUP_FREE char *parent = sbx_path_parent(cur);
-		char dir[PATH_MAX], text[PATH_MAX];
-		SBX_CLEANUP_FREE char *node = NULL;
-		ssize_t n;
-
 		if (!is_visible(h, cur) &&
 			!beneath_any(cur, no_links_in, SBX_ARRAY_SIZE(no_links_in)))
 			sbx_host_add_need(h, cur, real, "the name it is called by");
-		if (realpath(parent, dir) == NULL)
+		if (!follow(&cur))
 			break;
-		node = sbx_path_join(dir, strrchr(cur, '/') + 1);
-		n = readlink(node, text, sizeof(text) - 1);
-		if (n < 0)
-			break;
-		text[n] = '\0';
-		free(cur);
-		cur = sbx_path_join(text[0] == '/' ? "/" : dir, text);
 	}
 	free(cur);
 }
 
-/* Makes path visible; *ret_exec (owned) is the path by which it can be executed inside. */
-static int show(
-	struct sbx_host *h, const char *path, char **ret_exec, struct sbx_error *e)
+/* Does the way from path to the file lead through a link of the project's? */
+static bool led_by_project(const struct sbx_host *h, const char *path, const char *real)
+{
+	char *cur = sbx_xstrdup(path);
+	bool led = false;
+
+	for (int hops = 0; !led && hops < HOPS_MAX && strcmp(cur, real) != 0; hops++) {
+		led = is_projects(h, cur);
+		if (!follow(&cur))
+			break;
+	}
+	free(cur);
+	return led;
+}
+
+/* Does the user's own PATH lead to this file by its name? */
+static bool is_in_path(const struct sbx_host *h, const char *real)
+{
+	const char *path = sbx_env_get(h->environ.v, "PATH");
+	SBX_CLEANUP_FREE char *found =
+		search(path ? path : baseline_path, strrchr(real, '/') + 1, NULL);
+	char same[PATH_MAX];
+
+	return found && !is_projects(h, found) && realpath(found, same) &&
+	       strcmp(same, real) == 0;
+}
+
+/* What an agent can write must not choose what of the host's is shown. */
+static int chosen_by_project(const char *path, const char *real, struct sbx_error *e)
+{
+	SBX_CLEANUP_FREE char *dir = sbx_path_parent(real);
+	int r = sbx_error_set(e, SBX_E_PROGRAM_HIDDEN, EPERM,
+		"%s%s%s is not shown inside: only a file in the project names it, which an "
+		"agent may have changed",
+		path, strcmp(path, real) ? ", that is " : "",
+		strcmp(path, real) ? real : "");
+
+	sbx_error_remedy(e,
+		"if that is what you want, --ro-bind %s, or add its directory to PATH",
+		dir);
+	return r;
+}
+
+/* Makes path visible; *ret_exec (owned) is the path by which it can be executed inside.
+ * by_project: it was named by something that an agent may have written. */
+static int show(struct sbx_host *h, const char *path, bool by_project, char **ret_exec,
+	struct sbx_error *e)
 {
 	char real[PATH_MAX];
 
@@ -218,6 +281,9 @@ static int show(
 
 		if (tree == NULL)
 			return hidden(path, real, e);
+		if ((by_project || led_by_project(h, path, real)) &&
+			!sbx_program_is_tool(tree) && !is_in_path(h, real))
+			return chosen_by_project(path, real, e);
 		sbx_host_add_need(h, tree, NULL, why);
 	}
 	show_links(h, path, real);
@@ -227,8 +293,8 @@ static int show(
 
 /* ---- what it needs ---- */
 
-static int find(struct sbx_host *h, const char *word, int nesting, char **ret_exec,
-	struct sbx_error *e);
+static int find(struct sbx_host *h, const char *word, int nesting, bool by_project,
+	char **ret_exec, struct sbx_error *e);
 
 static ssize_t read_head(const char *path, char *head, size_t max)
 {
@@ -305,23 +371,28 @@ static bool is_shell(const char *interpreter)
 	return false;
 }
 
-static int need_program(
-	struct sbx_host *h, const char *word, int nesting, struct sbx_error *e)
+/* by: the program that names it. */
+static int need_program(struct sbx_host *h, const char *word, const char *by, int nesting,
+	struct sbx_error *e)
 {
 	SBX_CLEANUP_FREE char *exec = NULL;
+	char real[PATH_MAX];
+	bool by_project = realpath(by, real) == NULL || is_projects(h, real);
 
-	return find(h, word, nesting + 1, &exec, e);
+	return find(h, word, nesting + 1, by_project, &exec, e);
 }
 
 /* A shell script of an installer's that starts node, as pnpm's do, does not say so in its first
  * line. It may do without, so node need not be there. */
-static void need_node(struct sbx_host *h, const char *text, int nesting)
+static void need_node(
+	struct sbx_host *h, const char *script, const char *text, int nesting)
 {
 	const char *path = sbx_env_get(h->environ.v, "PATH");
 	SBX_CLEANUP_FREE char *node = search(path, "node", NULL);
 	struct sbx_error e = { 0 };
 
-	if (node && strstr(text, "node") && need_program(h, "node", nesting, &e) < 0)
+	if (node && strstr(text, "node") &&
+		need_program(h, "node", script, nesting, &e) < 0)
 		sbx_error_done(&e);
 }
 
@@ -341,9 +412,9 @@ static int need_interpreter(struct sbx_host *h, const char *script, char *head,
 	if (*line != '/')
 		return 0; /* the kernel takes it from the work dir, which is there */
 	name = strcmp(strrchr(line, '/'), "/env") == 0 ? env_program(rest) : NULL;
-	r = need_program(h, line, nesting, e);
+	r = need_program(h, line, script, nesting, e);
 	if (r == 0 && name)
-		r = need_program(h, name, nesting, e);
+		r = need_program(h, name, script, nesting, e);
 	if (r < 0) {
 		SBX_CLEANUP_FREE char *why = sbx_xstrdup(e->message);
 		SBX_CLEANUP_FREE char *remedy = sbx_xstrdup(e->remedy ? e->remedy : "");
@@ -354,13 +425,13 @@ static int need_interpreter(struct sbx_host *h, const char *script, char *head,
 		return r;
 	}
 	if (is_shell(name ? name : line))
-		need_node(h, text, nesting);
+		need_node(h, script, text, nesting);
 	return 0;
 }
 
 /* The loader of a dynamic program; where it is not the system's, as in nix, it is shown. */
-static int need_loader(
-	struct sbx_host *h, const char *head, size_t n, int nesting, struct sbx_error *e)
+static int need_loader(struct sbx_host *h, const char *program, const char *head,
+	size_t n, int nesting, struct sbx_error *e)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)(const void *)head;
 
@@ -378,7 +449,7 @@ static int need_loader(
 			head[ph.p_offset] != '/' ||
 			head[ph.p_offset + ph.p_filesz - 1] != '\0')
 			continue;
-		return need_program(h, head + ph.p_offset, nesting, e);
+		return need_program(h, head + ph.p_offset, program, nesting, e);
 	}
 	return 0;
 }
@@ -392,12 +463,12 @@ static int need_more(
 	if (n > 2 && head[0] == '#' && head[1] == '!')
 		return need_interpreter(h, path, head, nesting, e);
 	if (n > SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
-		return need_loader(h, head, (size_t)n, nesting, e);
+		return need_loader(h, path, head, (size_t)n, nesting, e);
 	return 0;
 }
 
-static int find(struct sbx_host *h, const char *word, int nesting, char **ret_exec,
-	struct sbx_error *e)
+static int find(struct sbx_host *h, const char *word, int nesting, bool by_project,
+	char **ret_exec, struct sbx_error *e)
 {
 	const char *path = sbx_env_get(h->environ.v, "PATH");
 	SBX_CLEANUP_FREE char *found = NULL, *almost = NULL, *exec = NULL, *real = NULL;
@@ -415,7 +486,7 @@ static int find(struct sbx_host *h, const char *word, int nesting, char **ret_ex
 	real = sbx_xstrdup(found);
 	r = see_through(&real, e);
 	if (r == 0)
-		r = show(h, real, &exec, e);
+		r = show(h, real, by_project, &exec, e);
 	if (r == 0)
 		r = need_more(h, real, nesting, e);
 	if (r == 0 && strchr(word, '/') == NULL)
@@ -439,7 +510,7 @@ int sbx_program_find(struct sbx_host *h, char **word, struct sbx_error *e)
 {
 	SBX_CLEANUP_FREE char *exec = NULL;
 	bool by_name = strchr(*word, '/') == NULL;
-	int r = find(h, *word, 0, &exec, e);
+	int r = find(h, *word, 0, false, &exec, e);
 
 	if (r < 0 || exec == NULL)
 		return r;

@@ -17,3 +17,7 @@ SBX_PUBLIC int sbx_program_find(struct sbx_host *h, char **word, struct sbx_erro
  * never HOME, nor above it. */
 SBX_PUBLIC char *sbx_program_tree(
 	const struct sbx_host *h, const char *real, const char **ret_why);
+
+/* Is tree, as sbx_program_tree() gave it, one version of a language or tool that a version manager
+ * has installed? Of those a file in the project, a venv's link for example, may choose one. */
+SBX_PUBLIC bool sbx_program_is_tool(const char *tree);

@@ -12,22 +12,24 @@
 static const struct {
 	const char *glob;
 	const char *why;
+	bool tool; /* nothing but what anybody can download lies there */
 } layouts[] = {
-	{ "/nix/store", "store paths refer to each other" },
-	{ "/opt/?*", "the program's installation" },
-	{ "/home/linuxbrew/.linuxbrew", "brew: libraries are shared between packages" },
-	{ "*/versions/node/?*", "nvm: one version of node, with its packages" },
+	{ "/nix/store", "store paths refer to each other", true },
+	{ "/opt/?*", "the program's installation", false },
+	{ "/home/linuxbrew/.linuxbrew", "brew: libraries are shared between packages",
+		true },
+	{ "*/versions/node/?*", "nvm: one version of node, with its packages", true },
 	{ "*/node-versions/?*/installation",
-		"fnm: one version of node, with its packages" },
-	{ "*/.volta/tools/image", "volta: node and the packages" },
-	{ "*/mise/installs/?*/?*", "mise: one version of the program" },
-	{ "*/.asdf/installs/?*/?*", "asdf: one version of the program" },
-	{ "*/.pyenv/versions/?*", "pyenv: one version of Python" },
-	{ "*/share/uv/python/?*", "uv: one version of Python" },
-	{ "*/share/?*/versions/?*", "one version of the program" },
-	{ "*/share/pnpm", "pnpm: its packages" },
-	{ "*/.claude/local", "claude's local installation" },
-	{ "*/node_modules", "the package and those it needs" },
+		"fnm: one version of node, with its packages", true },
+	{ "*/.volta/tools/image", "volta: node and the packages", true },
+	{ "*/mise/installs/?*/?*", "mise: one version of the program", true },
+	{ "*/.asdf/installs/?*/?*", "asdf: one version of the program", true },
+	{ "*/.pyenv/versions/?*", "pyenv: one version of Python", true },
+	{ "*/share/uv/python/?*", "uv: one version of Python", true },
+	{ "*/share/?*/versions/?*", "one version of the program", false },
+	{ "*/share/pnpm", "pnpm: its packages", false },
+	{ "*/.claude/local", "claude's local installation", false },
+	{ "*/node_modules", "the package and those it needs", false },
 };
 
 /* The kernel's, and what every sandbox has its own of. */
@@ -125,6 +127,14 @@ static char *layout_of(const struct sbx_host *h, const char *real, const char **
 			}
 	}
 	return NULL;
+}
+
+bool sbx_program_is_tool(const char *tree)
+{
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(layouts); i++)
+		if (layouts[i].tool && fnmatch(layouts[i].glob, tree, 0) == 0)
+			return true;
+	return false;
 }
 
 static bool has(const char *dir, const char *name)

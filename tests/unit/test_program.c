@@ -262,6 +262,38 @@ static const struct row {
 		{ { "~/.local/bin/claude", NULL, "/nonexistent/claude" } },
 		"~/.local/bin:/usr/bin", "claude", NULL, { NULL }, NULL,
 		SBX_E_PROGRAM_MISSING },
+	{ "a script of the project names a program beside other files of the user's",
+		{ { "~/node-v22/package.json", "{}", NULL },
+			{ "~/node-v22/bin/node", "ELF", NULL },
+			{ "@/project/run", "#!INTERPRETER\n", NULL } },
+		"/usr/bin", "./run", NULL, { NULL }, NULL, SBX_E_PROGRAM_HIDDEN },
+	{ "the same, and the user's PATH leads there too",
+		{ { "~/node-v22/package.json", "{}", NULL },
+			{ "~/node-v22/bin/node", "ELF", NULL },
+			{ "@/project/run", "#!INTERPRETER\n", NULL } },
+		"~/node-v22/bin:/usr/bin", "./run", "./run", { "~/node-v22" }, NULL,
+		SBX_OK },
+	{ "a link of the project leads out",
+		{ { "~/pkg/package.json", "{}", NULL }, { "~/pkg/cli", "ELF", NULL },
+			{ "@/project/run", NULL, "~/pkg/cli" } },
+		"/usr/bin", "./run", NULL, { NULL }, NULL, SBX_E_PROGRAM_HIDDEN },
+	{ "a name in PATH is a link of the project's that leads out",
+		{ { "~/pkg/package.json", "{}", NULL }, { "~/pkg/cli", "ELF", NULL },
+			{ "@/project/bin/cli", NULL, "~/pkg/cli" } },
+		"@/project/bin:/usr/bin", "cli", NULL, { NULL }, NULL,
+		SBX_E_PROGRAM_HIDDEN },
+	{ "a program of the user's is a link to a script of the project's",
+		{ { "~/pkg/package.json", "{}", NULL },
+			{ "~/node-v22/bin/node", "ELF", NULL },
+			{ "@/project/run", "#!INTERPRETER\n", NULL },
+			{ "~/bin/run", NULL, "@/project/run" } },
+		"~/bin:/usr/bin", "run", NULL, { NULL }, NULL, SBX_E_PROGRAM_HIDDEN },
+	{ "a venv of the project: a version of Python may be chosen",
+		{ { "~/.pyenv/versions/3.12/bin/python3.12", "ELF", NULL },
+			{ "@/project/.venv/bin/python", NULL,
+				"~/.pyenv/versions/3.12/bin/python3.12" } },
+		"/usr/bin", ".venv/bin/python", ".venv/bin/python",
+		{ "~/.pyenv/versions/3.12" }, NULL, SBX_OK },
 };
 
 static const struct sbx_need *find_need(const struct sbx_host *h, const char *path)
@@ -323,7 +355,8 @@ static void found(void **state)
 	set_up(w, r);
 	rc = sbx_program_find(&w->h, &word, &e);
 	if (r->exec) {
-		SBX_CLEANUP_FREE char *exec = at(w, r->exec);
+		SBX_CLEANUP_FREE char *exec =
+			r->exec[0] == '.' ? sbx_xstrdup(r->exec) : at(w, r->exec);
 		SBX_CLEANUP_FREE char *dir = r->dir ? at(w, r->dir) : NULL;
 
 		if (rc < 0)
