@@ -29,6 +29,10 @@ static void print_one(const struct sbx_agent *a)
 	if (a->command)
 		printf("command: %s\n", a->command);
 	print_words("flags, when sandboxed", a->skip_flags);
+	if (a->resume) {
+		print_words("takes a conversation up again by", a->resume->again);
+		printf("which one: %s\n", a->resume->why);
+	}
 	for (const struct sbx_agent_path *p = a->paths; p->path; p++)
 		printf("%-17s %s%-32s %s\n", sbx_path_mode_name(p->mode),
 			p->path[0] == '/' ? "" : "~/", p->path, p->why);

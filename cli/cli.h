@@ -10,6 +10,7 @@ enum {
 	EXIT_RESIDUE = 123, /* --strict-residue: it ended well, and left something */
 	EXIT_TIMEOUT = 124,
 	EXIT_OWN = 125, /* sbx itself failed */
+	EXIT_CANCELLED = 130, /* session new: the user left the dialog */
 };
 
 /* Prints "sbx: MESSAGE" and the remedy on standard error; ends e; returns EXIT_OWN. */
@@ -31,3 +32,9 @@ int cmd_doctor(const struct options *o);
 int cmd_agents(const struct options *o);
 int cmd_completion(const struct options *o);
 int cmd_fds(const struct options *o);
+int cmd_session(const struct options *o);
+int cmd_session_new(const struct options *o);
+int cmd_session_list(const struct options *o);
+int cmd_session_show(const struct options *o);
+int cmd_session_resume(const struct options *o);
+int cmd_session_rm(const struct options *o);

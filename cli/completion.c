@@ -28,11 +28,36 @@ static void print_agents(const char *before)
 		printf("%s%s", i ? " " : before, agents[i].name);
 }
 
-static void print_commands(void)
+/* The second word of "session new", or NULL. */
+static const char *second(const struct command_row *c)
+{
+	const char *space = strchr(c->name, ' ');
+
+	return space ? space + 1 : NULL;
+}
+
+/* The first words; or, below a command, the second ones. */
+static void print_commands(const struct command_row *above)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < options_n_commands; i++) {
+		const struct command_row *c = &options_commands[i];
+
+		if (c->hidden ||
+			(above ? !options_is_below(c, above) : second(c) != NULL))
+			continue;
+		printf("%s%s", between, above ? second(c) : c->name);
+		between = " ";
+	}
+}
+
+static bool has_below(const struct command_row *c)
 {
 	for (size_t i = 0; i < options_n_commands; i++)
-		if (!options_commands[i].hidden)
-			printf("%s%s", i ? " " : "", options_commands[i].name);
+		if (options_is_below(&options_commands[i], c))
+			return true;
+	return false;
 }
 
 /* Text between single quotes, for zsh and fish; colons and brackets are zsh's. */
@@ -57,7 +82,7 @@ static void bash_values(const struct command_row *c)
 
 		if (!(r->cmds & c->cmd) || r->kind == ARG_NONE)
 			continue;
-		printf("\t%s:--%s)\n\t\t", c->name, r->name);
+		printf("\t'%s:--%s')\n\t\t", c->name, r->name);
 		if (r->kind == ARG_VALUES)
 			printf("COMPREPLY=($(compgen -W '%s' -- \"$cur\"))\n", r->values);
 		else if (*kinds[r->kind].bash)
@@ -71,7 +96,7 @@ static void bash_values(const struct command_row *c)
 
 static void bash_words(const struct command_row *c)
 {
-	printf("\t%s) words='", c->name);
+	printf("\t'%s') words='", c->name);
 	for (size_t i = 0; i < options_n_rows; i++)
 		if (options_rows[i].cmds & c->cmd)
 			printf("--%s ", options_rows[i].name);
@@ -79,6 +104,20 @@ static void bash_words(const struct command_row *c)
 	if (c->takes_agent)
 		print_agents("; agents='");
 	puts(c->takes_agent ? "' ;;" : " ;;");
+}
+
+static void bash_below(const struct command_row *c)
+{
+	printf("\tif [ \"$cmd\" = %s ]; then\n"
+	       "\t\tif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+	       "\t\t\tCOMPREPLY=($(compgen -W '--help ",
+		c->name);
+	print_commands(c);
+	puts("' -- \"$cur\"))\n"
+	     "\t\t\treturn\n"
+	     "\t\tfi\n"
+	     "\t\tcmd=\"$cmd ${COMP_WORDS[2]}\"\n"
+	     "\tfi");
 }
 
 static void bash(void)
@@ -91,21 +130,25 @@ static void bash(void)
 	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -W '--help --version ",
 		stdout);
-	print_commands();
+	print_commands(NULL);
 	fputs("' -- \"$cur\"))\n"
 	      "\t\treturn\n"
-	      "\tfi\n"
-	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	      "\tfi\n",
+		stdout);
+	for (size_t i = 0; i < options_n_commands; i++)
+		if (has_below(&options_commands[i]))
+			bash_below(&options_commands[i]);
+	fputs("\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	      "\t\tif [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
 	      "\t\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
 	      "\t\t\treturn\n"
 	      "\t\tfi\n"
 	      "\tdone\n"
-	      "\tcase $cmd:$prev in\n",
+	      "\tcase \"$cmd:$prev\" in\n",
 		stdout);
 	for (size_t i = 0; i < options_n_commands; i++)
 		bash_values(&options_commands[i]);
-	puts("\tesac\n\tcase $cmd in");
+	puts("\tesac\n\tcase \"$cmd\" in");
 	for (size_t i = 0; i < options_n_commands; i++)
 		if (!options_commands[i].hidden)
 			bash_words(&options_commands[i]);
@@ -122,7 +165,7 @@ static void bash(void)
 
 static void zsh_command(const struct command_row *c)
 {
-	printf("\t%s)\n\t\t_arguments -S", c->name);
+	printf("\t'%s')\n\t\t_arguments -S", c->name);
 	for (size_t i = 0; i < options_n_rows; i++) {
 		const struct option_row *r = &options_rows[i];
 		bool repeat = r->key == KEY_BIND || r->key == KEY_RO_BIND ||
@@ -147,27 +190,48 @@ static void zsh_command(const struct command_row *c)
 	puts(" ;;");
 }
 
+static void zsh_commands(const struct command_row *above)
+{
+	puts("\t\tlocal -a commands=(");
+	for (size_t i = 0; i < options_n_commands; i++) {
+		const struct command_row *c = &options_commands[i];
+
+		if (c->hidden ||
+			(above ? !options_is_below(c, above) : second(c) != NULL))
+			continue;
+		printf("\t\t\t'%s:", above ? second(c) : c->name);
+		print_text(c->summary, ":");
+		puts("'");
+	}
+	puts("\t\t)\n"
+	     "\t\t_describe command commands\n"
+	     "\t\treturn");
+}
+
 static void zsh(void)
 {
 	puts("#compdef sbx\n"
 	     "# zsh completion for sbx, made from its table of options\n"
 	     "_sbx() {\n"
-	     "\tif (( CURRENT == 2 )); then\n"
-	     "\t\tlocal -a commands=(");
-	for (size_t i = 0; i < options_n_commands; i++)
-		if (!options_commands[i].hidden) {
-			printf("\t\t\t'%s:", options_commands[i].name);
-			print_text(options_commands[i].summary, ":");
-			puts("'");
-		}
-	puts("\t\t)\n"
-	     "\t\t_describe command commands\n"
-	     "\t\treturn\n"
-	     "\tfi\n"
+	     "\tif (( CURRENT == 2 )); then");
+	zsh_commands(NULL);
+	puts("\tfi\n"
 	     "\tlocal cmd=$words[2]\n"
 	     "\tshift words\n"
-	     "\t(( CURRENT-- ))\n"
-	     "\tcase $cmd in");
+	     "\t(( CURRENT-- ))");
+	for (size_t i = 0; i < options_n_commands; i++)
+		if (has_below(&options_commands[i])) {
+			printf("\tif [[ $cmd == %s ]]; then\n"
+			       "\t\tif (( CURRENT == 2 )); then\n",
+				options_commands[i].name);
+			zsh_commands(&options_commands[i]);
+			puts("\t\tfi\n"
+			     "\t\tcmd=\"$cmd $words[2]\"\n"
+			     "\t\tshift words\n"
+			     "\t\t(( CURRENT-- ))\n"
+			     "\tfi");
+		}
+	puts("\tcase $cmd in");
 	for (size_t i = 0; i < options_n_commands; i++)
 		if (!options_commands[i].hidden)
 			zsh_command(&options_commands[i]);
@@ -176,18 +240,47 @@ static void zsh(void)
 
 /* ---- fish ---- */
 
-static void fish_command(const struct command_row *c)
+/* When the words so far are those of the command: "session new" are two. */
+static void fish_when(const struct command_row *c)
 {
-	printf("complete -c sbx -n __fish_use_subcommand -f -a %s -d '", c->name);
+	int len = (int)strcspn(c->name, " ");
+
+	printf("complete -c sbx -n '__fish_seen_subcommand_from %.*s", len, c->name);
+	if (second(c))
+		printf("; and __fish_seen_subcommand_from %s", second(c));
+	putchar('\'');
+}
+
+static void fish_name(const struct command_row *c)
+{
+	int len = (int)strcspn(c->name, " ");
+
+	if (second(c)) {
+		printf("complete -c sbx -n '__fish_seen_subcommand_from %.*s; and not "
+		       "__fish_seen_subcommand_from ",
+			len, c->name);
+		for (size_t i = 0; i < options_n_commands; i++)
+			if (strncmp(options_commands[i].name, c->name, (size_t)len + 1) ==
+				0)
+				printf("%s ", second(&options_commands[i]));
+		printf("' -f -a %s -d '", second(c));
+	} else {
+		printf("complete -c sbx -n __fish_use_subcommand -f -a %s -d '", c->name);
+	}
 	print_text(c->summary, "");
 	puts("'");
-	for (size_t i = 0; i < options_n_rows; i++) {
+}
+
+static void fish_command(const struct command_row *c)
+{
+	fish_name(c);
+	for (size_t i = 0; i < options_n_rows && !has_below(c); i++) {
 		const struct option_row *r = &options_rows[i];
 
 		if (!(r->cmds & c->cmd))
 			continue;
-		printf("complete -c sbx -n '__fish_seen_subcommand_from %s' -l %s",
-			c->name, r->name);
+		fish_when(c);
+		printf(" -l %s", r->name);
 		if (r->key < KEY_PROFILE)
 			printf(" -s %c", r->key);
 		if (r->kind == ARG_VALUES)
@@ -199,7 +292,8 @@ static void fish_command(const struct command_row *c)
 		puts("'");
 	}
 	if (c->takes_agent) {
-		printf("complete -c sbx -n '__fish_seen_subcommand_from %s' -f", c->name);
+		fish_when(c);
+		fputs(" -f", stdout);
 		print_agents(" -a '");
 		puts("'");
 	}

@@ -4,12 +4,14 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define NO_HOME "/nonexistent"
 
@@ -231,4 +233,96 @@ void identity_done(struct identity *id)
 {
 	free(id->name);
 	*id = (struct identity){ 0 };
+}
+
+/* ---- asking as somebody else ---- */
+
+#define ANSWER_MAX (1 << 20)
+
+bool identity_changes(const struct options *o)
+{
+	return geteuid() == 0 && !o->allow_root;
+}
+
+/* In the child. What it has to say is a digit, and the text or the error's three parts. */
+static void __attribute__((noreturn))
+answer(int to, const struct options *o, identity_question *fn, const void *arg)
+{
+	struct sbx_error e = { 0 };
+	struct identity id = { 0 };
+	SBX_CLEANUP_FREE char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int r, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	/* What it has to say goes to the caller, who may have a dialog on the screen. */
+	if (null >= 0)
+		dup2(null, STDERR_FILENO);
+	r = f == NULL || identity_assume(&id, o, NULL, &e) < 0 || fn(f, o, arg, &e) < 0;
+
+	if (f)
+		fclose(f);
+	f = fdopen(to, "w");
+	if (f && r == 0)
+		fprintf(f, "0%s", text);
+	else if (f)
+		fprintf(f, "1%d\n%s%c%s", (int)e.code, e.message ? e.message : "failed",
+			'\0', e.remedy ? e.remedy : "");
+	if (f)
+		fclose(f);
+	_exit(0);
+}
+
+static size_t gather(int from, char *buf, size_t size)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	while (len < size && ((n = read(from, buf + len, size - len)) > 0 ||
+				     (n < 0 && errno == EINTR)))
+		len += n > 0 ? (size_t)n : 0;
+	return len;
+}
+
+static int take_error(const char *text, size_t len, struct sbx_error *e)
+{
+	char *end;
+	long code = strtol(text, &end, 10);
+	const char *message = *end == '\n' ? end + 1 : "it ended without a word";
+	const char *remedy = memchr(text, '\0', len);
+
+	sbx_error_set(e,
+		code > 0 && code < _SBX_CODE_MAX ? (enum sbx_code)code : SBX_E_SYSTEM,
+		EIO, "%s", message);
+	if (remedy && remedy[1])
+		sbx_error_remedy(e, "%s", remedy + 1);
+	return -1;
+}
+
+int identity_ask(char **ret, const struct options *o, identity_question *fn,
+	const void *arg, struct sbx_error *e)
+{
+	SBX_CLEANUP_FREE char *buf = sbx_xcalloc(1, ANSWER_MAX + 2);
+	SBX_CLEANUP_FD int from = -1;
+	int p[2], r = sbx_pipe(p);
+	size_t len;
+	pid_t pid;
+
+	if (r < 0)
+		return sbx_error_set(e, SBX_E_SYSTEM, -r, "pipe: %s", strerror(-r));
+	from = p[0];
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		answer(p[1], o, fn, arg);
+	close(p[1]);
+	if (pid < 0)
+		return sbx_error_set(e, SBX_E_SYSTEM, errno, "fork: %m");
+	len = gather(from, buf, ANSWER_MAX);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (buf[0] != '0')
+		return take_error(buf + 1, len, e);
+	*ret = sbx_xstrdup(buf + 1);
+	return 0;
 }

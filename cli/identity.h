@@ -24,3 +24,14 @@ void identity_done(struct identity *id);
 /* The look-up alone: who would it be? For root only. */
 int identity_choose(struct identity *ret, char **ret_home, const struct options *o,
 	struct sbx_error *e);
+
+/* Is this process root, and identity_assume() would make it somebody else? */
+bool identity_changes(const struct options *o);
+
+/* Asks something as the user who would be assumed, and stays who this process is: fn runs in a
+ * child that has become him, where it may open what is his. *ret is what it wrote to out; owned.
+ * fn returns 0, or -1 with e set, which arrives here. */
+typedef int identity_question(
+	FILE *out, const struct options *o, const void *arg, struct sbx_error *e);
+int identity_ask(char **ret, const struct options *o, identity_question *fn,
+	const void *arg, struct sbx_error *e);

@@ -15,6 +15,12 @@ static const struct {
 	{ CMD_AGENTS, cmd_agents },
 	{ CMD_COMPLETION, cmd_completion },
 	{ CMD_FDS, cmd_fds },
+	{ CMD_SESSION, cmd_session },
+	{ CMD_SESSION_NEW, cmd_session_new },
+	{ CMD_SESSION_LIST, cmd_session_list },
+	{ CMD_SESSION_SHOW, cmd_session_show },
+	{ CMD_SESSION_RESUME, cmd_session_resume },
+	{ CMD_SESSION_RM, cmd_session_rm },
 };
 
 static int print_version(void)
@@ -55,11 +61,15 @@ static int unknown_command(const char *word)
 	return cli_complain(&e);
 }
 
-static int help(const char *word)
+static int help(int argc, char **argv)
 {
-	const struct command_row *cmd = word ? options_command(word) : NULL;
+	const struct command_row *cmd;
+	int used;
 
-	return word && cmd == NULL ? unknown_command(word) : print_help(cmd);
+	if (argc == 0)
+		return print_help(NULL);
+	cmd = options_find(argc, argv, &used);
+	return cmd ? print_help(cmd) : unknown_command(argv[0]);
 }
 
 /* A descriptor of ours on 0, 1 or 2 would become the agent's standard input or output. */
@@ -77,7 +87,7 @@ int main(int argc, char **argv)
 	const struct command_row *cmd;
 	struct sbx_error e = { 0 };
 	struct options o;
-	int status;
+	int status, used;
 
 	fill_stdio();
 	if (argc < 2) {
@@ -86,14 +96,15 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 		strcmp(argv[1], "help") == 0)
-		return help(argc > 2 ? argv[2] : NULL);
+		return help(argc - 2, argv + 2);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
 		return print_version();
-	cmd = options_command(argv[1]);
+	cmd = options_find(argc - 1, argv + 1, &used);
 	if (cmd == NULL)
 		return unknown_command(argv[1]);
-	status = options_parse(&o, cmd, argc - 1, argv + 1, &e) < 0 ? cli_complain(&e)
-								    : dispatch(&o, cmd);
+	status = options_parse(&o, cmd, argc - used, argv + used, &e) < 0
+			 ? cli_complain(&e)
+			 : dispatch(&o, cmd);
 	options_done(&o);
 	return status;
 }

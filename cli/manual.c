@@ -103,7 +103,13 @@ void manual_print(void)
 	     "sbx run claude \\-\\- \\-p \\(aqfix the tests\\(aq\n"
 	     "sbx run \\-\\-profile strict \\-\\-fs ro generic \\-\\- make \\-n\n"
 	     "sbx plan \\-\\-format json codex\n"
+	     "sbx session new \\-\\-name fix claude\n"
+	     "sbx session resume fix\n"
 	     ".fi\n"
+	     ".SH FILES\n"
+	     ".TP\n"
+	     "$XDG_STATE_HOME/sbx/sessions.db\n"
+	     "The sessions; by default below ~/.local/state. An sqlite database, private to the user.\n"
 	     ".SH SEE ALSO\n"
 	     "bwrap(1); sbx\\-verify proves on this machine that the sandbox holds.");
 }

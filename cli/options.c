@@ -6,8 +6,10 @@
 #include <limits.h>
 #include <string.h>
 
-#define LAUNCHES (CMD_RUN | CMD_PLAN)
-#define ALL (CMD_RUN | CMD_PLAN | CMD_DOCTOR | CMD_AGENTS | CMD_COMPLETION)
+#define LAUNCHES (CMD_RUN | CMD_PLAN | CMD_SESSION_NEW)
+#define STARTS (CMD_RUN | CMD_SESSION_NEW | CMD_SESSION_RESUME)
+#define STORED (CMD_SESSION_LIST | CMD_SESSION_SHOW | CMD_SESSION_RESUME | CMD_SESSION_RM)
+#define ALL (LAUNCHES | CMD_DOCTOR | CMD_AGENTS | CMD_COMPLETION | CMD_SESSION | STORED)
 
 /* clang-format off: a table, one thing a line */
 const struct option_row options_rows[] = {
@@ -28,7 +30,7 @@ const struct option_row options_rows[] = {
 		"a further variable to pass; may be repeated" },
 	{ "allow", KEY_ALLOW, ARG_VALUES, "WHAT", "git-init", LAUNCHES | CMD_DOCTOR,
 		"what is refused otherwise; git-init: make .git in a work dir without one" },
-	{ "timeout", KEY_TIMEOUT, ARG_WORD, "SEC", NULL, CMD_RUN,
+	{ "timeout", KEY_TIMEOUT, ARG_WORD, "SEC", NULL, STARTS,
 		"end it after so many seconds: TERM, and two seconds later KILL" },
 	{ "no-skip-permissions", KEY_NO_SKIP, ARG_NONE, NULL, NULL, LAUNCHES,
 		"leave the agent's permission prompts on, although it is sandboxed" },
@@ -37,24 +39,33 @@ const struct option_row options_rows[] = {
 	{ "on-unavailable", KEY_ON_UNAVAILABLE, ARG_VALUES, "WHAT",
 		"error run-unsandboxed", CMD_RUN,
 		"no sandbox to be had: fail (default), or run without one, prompts on" },
-	{ "as", KEY_AS, ARG_USER, "USER", NULL, LAUNCHES | CMD_DOCTOR,
+	{ "as", KEY_AS, ARG_USER, "USER", NULL, LAUNCHES | CMD_DOCTOR | STORED,
 		"started by root: become USER (default: the owner of the work dir)" },
-	{ "allow-root", KEY_ALLOW_ROOT, ARG_NONE, NULL, NULL, LAUNCHES | CMD_DOCTOR,
+	{ "allow-root", KEY_ALLOW_ROOT, ARG_NONE, NULL, NULL,
+		LAUNCHES | CMD_DOCTOR | STORED,
 		"started by root: stay uid 0, which no sandbox confines as well" },
-	{ "status-fd", KEY_STATUS_FD, ARG_WORD, "FD", NULL, CMD_RUN,
+	{ "status-fd", KEY_STATUS_FD, ARG_WORD, "FD", NULL, STARTS,
 		"write there, as a line of JSON, how it ended" },
-	{ "strict-residue", KEY_STRICT_RESIDUE, ARG_NONE, NULL, NULL, CMD_RUN,
+	{ "strict-residue", KEY_STRICT_RESIDUE, ARG_NONE, NULL, NULL, STARTS,
 		"exit with 123 when it ended well but left what could act on the host later" },
-	{ "no-residue", KEY_NO_RESIDUE, ARG_NONE, NULL, NULL, CMD_RUN,
+	{ "no-residue", KEY_NO_RESIDUE, ARG_NONE, NULL, NULL, STARTS,
 		"do not look, after the end, for what could act on the host later" },
 	{ "format", KEY_FORMAT, ARG_VALUES, "FORMAT", "text argv json", CMD_PLAN,
 		"text (default); argv: a command line to paste into sh; json" },
 	{ "format", KEY_FORMAT, ARG_VALUES, "FORMAT", "text json", CMD_AGENTS,
 		"text (default) or json" },
-	{ "json", KEY_JSON, ARG_NONE, NULL, NULL, CMD_DOCTOR, "for programs" },
-	{ "bwrap", KEY_BWRAP, ARG_PATH, "PATH", NULL, LAUNCHES | CMD_DOCTOR,
+	{ "name", KEY_NAME, ARG_WORD, "NAME", NULL, CMD_SESSION_NEW,
+		"a name for it, besides its id: letters, digits and . _ -" },
+	{ "no-start", KEY_NO_START, ARG_NONE, NULL, NULL, CMD_SESSION_NEW,
+		"record it only, print its id, and start nothing" },
+	{ "fresh", KEY_FRESH, ARG_NONE, NULL, NULL, CMD_SESSION_RESUME,
+		"start the agent anew in the same sandbox, without its conversation" },
+	{ "json", KEY_JSON, ARG_NONE, NULL, NULL,
+		CMD_DOCTOR | CMD_SESSION_LIST | CMD_SESSION_SHOW, "for programs" },
+	{ "bwrap", KEY_BWRAP, ARG_PATH, "PATH", NULL,
+		LAUNCHES | CMD_SESSION_RESUME | CMD_DOCTOR,
 		"the bwrap to use (default: the first in PATH)" },
-	{ "verbose", 'v', ARG_NONE, NULL, NULL, LAUNCHES,
+	{ "verbose", 'v', ARG_NONE, NULL, NULL, LAUNCHES | CMD_SESSION_RESUME,
 		"say what is run, and which variables are withheld" },
 	{ "help", 'h', ARG_NONE, NULL, NULL, ALL, "print this and exit" },
 	{ "version", 'V', ARG_NONE, NULL, NULL, ALL, "print the version and exit" },
@@ -89,6 +100,41 @@ const struct command_row options_commands[] = {
 		"its remedy is printed; 125 usage. That the sandbox holds is proved by sbx-verify." },
 	{ CMD_AGENTS, "agents", "[OPTION]... [NAME]", true, false,
 		"print the table of agents, and where each row comes from", NULL },
+	{ CMD_SESSION, "session", "new|list|show|resume|rm ...", false, false,
+		"record an agent with its sandbox, and take it up again",
+		"The commands are 'sbx session new', 'list', 'show', 'resume' and 'rm'; each has its\n"
+		"own --help. Sessions are kept in $XDG_STATE_HOME/sbx/sessions.db, by default\n"
+		"~/.local/state/sbx/sessions.db." },
+	{ CMD_SESSION_NEW, "session new",
+		"[OPTION]... AGENT [-- ARG...]\n[OPTION]... generic -- COMMAND [ARG...]",
+		true, false, "record a session, and start its agent",
+		"Without AGENT, on a terminal, a dialog asks: TAB and the arrows move, SPACE changes,\n"
+		"ENTER starts, ESC and Ctrl-C leave with status 130, and nothing is recorded. Where the\n"
+		"terminal cannot show it (TERM=dumb, smaller than 50x16), plain questions are asked.\n\n"
+		"The row is written before the agent starts, and holds the sandbox (profile, fs, net,\n"
+		"binds, names of variables, --allow), the work dir and the arguments; no values of\n"
+		"variables. Its id is printed on standard error; with --no-start on standard output.\n"
+		"Exit status: as of 'sbx run'; of --no-start 0, or 125 when nothing was recorded." },
+	{ CMD_SESSION_LIST, "session list", "[OPTION]...", false, false,
+		"print the sessions, the last used first",
+		"STATUS is the exit status of the last run; - when none has ended." },
+	{ CMD_SESSION_SHOW, "session show", "[OPTION]... ID|NAME", false, false,
+		"print what is recorded of a session", NULL },
+	{ CMD_SESSION_RESUME, "session resume", "[OPTION]... ID|NAME [-- ARG...]", false,
+		false, "start the agent of a session again, in the same sandbox",
+		"The sandbox is rebuilt from the row; where it cannot be had nothing runs. A session that\n"
+		"was recorded without one runs without one, and says so.\n\n"
+		"The agent is told to take its conversation up again, where it has a way to be told.\n"
+		"When there is none on this machine it starts anew instead: at once where a sandbox keeps\n"
+		"no conversations (--profile strict); else after the agent itself has ended with a\n"
+		"failure within ten seconds, no file of the conversation is there, and its standard input\n"
+		"is a terminal or /dev/null, of which it cannot have used up anything. A line on standard\n"
+		"error says so each time. --fresh starts anew without trying.\n\n"
+		"ARG... replaces the recorded arguments for this run; without, they are given again.\n"
+		"Exit status: as of 'sbx run'." },
+	{ CMD_SESSION_RM, "session rm", "[OPTION]... ID|NAME...", false, false,
+		"forget sessions: all that are named or, when one is not known, none",
+		"The agent's own transcripts stay where they are." },
 	{ CMD_COMPLETION, "completion", "bash|zsh|fish|man|data", false, true,
 		"print a completion script, made from the table of options", NULL },
 	{ CMD_FDS, "fds", "N=filter|init|copy:FILE|text:TEXT... -- COMMAND...", false,
@@ -106,6 +152,26 @@ const struct command_row *options_command(const char *name)
 		if (strcmp(options_commands[i].name, name) == 0)
 			return &options_commands[i];
 	return NULL;
+}
+
+const struct command_row *options_find(int argc, char *const *argv, int *ret_used)
+{
+	SBX_CLEANUP_FREE char *two =
+		argc > 1 ? sbx_xasprintf("%s %s", argv[0], argv[1]) : NULL;
+	const struct command_row *cmd = two ? options_command(two) : NULL;
+
+	*ret_used = cmd ? 2 : 1;
+	/* "session new" as one word is no name. */
+	if (cmd == NULL && strchr(argv[0], ' ') == NULL)
+		cmd = options_command(argv[0]);
+	return cmd;
+}
+
+bool options_is_below(const struct command_row *b, const struct command_row *a)
+{
+	size_t len = strlen(a->name);
+
+	return strncmp(a->name, b->name, len) == 0 && b->name[len] == ' ';
 }
 
 bool options_given(const struct options *o, int key)
@@ -144,6 +210,20 @@ static void print_rows(FILE *f, const struct command_row *cmd)
 	}
 }
 
+static void print_below(FILE *f, const struct command_row *cmd)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < options_n_commands; i++)
+		if (options_is_below(&options_commands[i], cmd)) {
+			fprintf(f, "  %-15s %s\n", options_commands[i].name,
+				options_commands[i].summary);
+			any = true;
+		}
+	if (any)
+		fputc('\n', f);
+}
+
 static void print_overview(FILE *f)
 {
 	fputs("Usage: sbx COMMAND [OPTION]...\n\n"
@@ -152,7 +232,7 @@ static void print_overview(FILE *f)
 		f);
 	for (size_t i = 0; i < options_n_commands; i++)
 		if (!options_commands[i].hidden)
-			fprintf(f, "  %-10s %s\n", options_commands[i].name,
+			fprintf(f, "  %-15s %s\n", options_commands[i].name,
 				options_commands[i].summary);
 	fputs("\n'sbx COMMAND --help' says more; 'sbx --version' prints the version.\n",
 		f);
@@ -166,6 +246,7 @@ void options_print_help(FILE *f, const struct command_row *cmd)
 	}
 	print_usage(f, cmd);
 	fprintf(f, "\n%c%s.\n\n", cmd->summary[0] - 'a' + 'A', cmd->summary + 1);
+	print_below(f, cmd);
 	print_rows(f, cmd);
 	if (cmd->notes)
 		fprintf(f, "\n%s\n", cmd->notes);
@@ -330,6 +411,15 @@ static int take(struct options *o, const struct option_row *r, const char *arg,
 		return 0;
 	case KEY_BWRAP:
 		o->bwrap = arg;
+		return 0;
+	case KEY_NAME:
+		o->name = arg;
+		return 0;
+	case KEY_NO_START:
+		o->no_start = true;
+		return 0;
+	case KEY_FRESH:
+		o->fresh = true;
 		return 0;
 	case 'v':
 		o->verbose = true;

@@ -15,6 +15,12 @@ enum cmd {
 	CMD_AGENTS = 1 << 3,
 	CMD_COMPLETION = 1 << 4,
 	CMD_FDS = 1 << 5,
+	CMD_SESSION = 1 << 6, /* alone: its help */
+	CMD_SESSION_NEW = 1 << 7,
+	CMD_SESSION_LIST = 1 << 8,
+	CMD_SESSION_SHOW = 1 << 9,
+	CMD_SESSION_RESUME = 1 << 10,
+	CMD_SESSION_RM = 1 << 11,
 };
 
 /* What a word of the command line is, for the completions. */
@@ -49,6 +55,9 @@ enum {
 	KEY_FORMAT,
 	KEY_JSON,
 	KEY_BWRAP,
+	KEY_NAME,
+	KEY_NO_START,
+	KEY_FRESH,
 	_KEY_MAX,
 };
 
@@ -64,7 +73,7 @@ struct option_row {
 
 struct command_row {
 	enum cmd cmd;
-	const char *name;
+	const char *name; /* one word or two, "session new" */
 	const char *synopsis; /* after the name; lines are separated by \n */
 	bool takes_agent; /* for the completions */
 	bool hidden; /* not in the help */
@@ -100,6 +109,9 @@ struct options {
 	bool sandbox; /* false: --sandbox none */
 	bool fall_back; /* --on-unavailable run-unsandboxed */
 	bool strict_residue, no_residue;
+	const char *name; /* of a session, or NULL */
+	bool no_start, fresh;
+	bool twice; /* of no option: another run may follow in this process (relay.h, let_go) */
 	bool no_skip, allow_root, verbose, help, version;
 	bool given[_KEY_MAX - KEY_PROFILE]; /* by key: was it on the command line? */
 };
@@ -108,6 +120,11 @@ bool options_given(const struct options *o, int key);
 
 /* The row of a subcommand by name; NULL: there is none. */
 const struct command_row *options_command(const char *name);
+/* The row that the first words of argv name: the longest, so that "session" "new" is that and
+ * "session" "x" is "session". *ret_used is how many words it took. */
+const struct command_row *options_find(int argc, char *const *argv, int *ret_used);
+/* Is b a subcommand of a, as "session new" is of "session"? */
+bool options_is_below(const struct command_row *b, const struct command_row *a);
 
 /* Parses argv[1..] of one subcommand; argv's strings are borrowed. Returns 0, or -1 with e set;
  * *ret is to be ended with options_done() in both cases. */

@@ -1,6 +1,10 @@
 #include "prepare.h"
 
+#include "session_store.h"
+
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct sbx_agent *unknown_agent(const char *word, struct sbx_error *e)
@@ -25,7 +29,9 @@ static const struct sbx_agent *unknown_agent(const char *word, struct sbx_error 
 
 const struct sbx_agent *prepare_agent(const struct options *o, struct sbx_error *e)
 {
-	const char *verb = o->cmd == CMD_PLAN ? "plan" : "run";
+	const char *verb = o->cmd == CMD_PLAN          ? "plan"
+			   : o->cmd == CMD_SESSION_NEW ? "session new"
+						       : "run";
 	const struct sbx_agent *agent;
 
 	if (o->n_words > 1) {
@@ -64,6 +70,38 @@ void prepare_command(
 		sbx_strv_add(ret, *args);
 }
 
+/* What decides whether a session is run without a sandbox is out of a sandbox's reach, also where
+ * XDG_STATE_HOME has moved it. */
+static int check_store(const struct sbx_host *h, struct sbx_error *e)
+{
+	SBX_CLEANUP_FREE char *dir = session_store_dir(NULL);
+	char real[PATH_MAX];
+
+	if (dir == NULL)
+		return 0;
+	if (realpath(dir, real) == NULL)
+		snprintf(real, sizeof(real), "%s", dir);
+	for (size_t i = 0; i <= h->n_binds; i++) {
+		const struct sbx_opened *at = i ? &h->binds[i - 1] : &h->workdir;
+		bool below;
+
+		if (at->real == NULL || (i && !at->rw))
+			continue;
+		below = sbx_path_is_beneath(at->real, real);
+		if (!below && !sbx_path_is_beneath(real, at->real))
+			continue;
+		sbx_error_set(e, below ? SBX_E_PATH_IN_CRED : SBX_E_PATH_ABOVE_CRED,
+			EPERM,
+			"'%s' %s the store of sessions, '%s', which says what is run without a "
+			"sandbox",
+			at->real, below ? "lies in, or is," : "holds", real);
+		sbx_error_remedy(e,
+			"take another directory, or move the store with XDG_STATE_HOME");
+		return -EPERM;
+	}
+	return 0;
+}
+
 int prepare(struct prepared *ret, const struct options *o, const struct sbx_agent *agent,
 	struct sbx_error *e)
 {
@@ -76,7 +114,8 @@ int prepare(struct prepared *ret, const struct options *o, const struct sbx_agen
 	if (r < 0)
 		return r;
 	prepare_command(&p.command, agent, o->args, !o->no_skip);
-	if (p.command.n > 0)
+	r = check_store(&p.host, e);
+	if (r == 0 && p.command.n > 0)
 		r = sbx_program_find(&p.host, &p.command.v[0], e);
 	if (r == 0)
 		r = sbx_plan_build(&p.plan, &p.policy, &p.host, e);

@@ -1,8 +1,10 @@
 /* sbx run: starts the agent in a sandbox and ends as it ended. */
 #include "cli.h"
 #include "identity.h"
+#include "plain.h"
 #include "prepare.h"
 #include "quote.h"
+#include "run.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -68,8 +70,7 @@ static void report(const struct options *o, const struct outcome *out)
 	signal(SIGPIPE, was); /* an agent that takes our place must find it as it was */
 }
 
-/* Complains and reports. */
-static int fail(const struct options *o, struct sbx_error *e)
+int run_fail(const struct options *o, struct sbx_error *e)
 {
 	struct outcome out = {
 		.how = "error",
@@ -92,7 +93,7 @@ static int exec_plain(const struct options *o, const struct sbx_agent *agent)
 	if (o->policy.workdir && chdir(o->policy.workdir) < 0) {
 		sbx_error_set(&e, SBX_E_PATH_MISSING, errno, "work dir '%s': %m",
 			o->policy.workdir);
-		return fail(o, &e);
+		return run_fail(o, &e);
 	}
 	prepare_command(&command, agent, o->args, false);
 	report(o, &out);
@@ -100,7 +101,27 @@ static int exec_plain(const struct options *o, const struct sbx_agent *agent)
 	sbx_error_set(&e, SBX_E_PROGRAM_MISSING, errno, "%s: %m", command.v[0]);
 	sbx_error_remedy(&e, "install it, or add its directory to PATH");
 	sbx_strv_done(&command);
-	return fail(o, &e);
+	return run_fail(o, &e);
+}
+
+int run_plain(const struct options *o, const struct sbx_agent *agent, struct run_end *ret)
+{
+	struct outcome out = { .landlock = -1 };
+	struct sbx_strv command = { 0 };
+	struct sbx_error e = { 0 };
+	int r;
+
+	*ret = (struct run_end){ 0 };
+	prepare_command(&command, agent, o->args, false);
+	r = plain_run(command.v, o->policy.workdir, &out.signal, &e);
+	sbx_strv_done(&command);
+	if (r < 0)
+		return run_fail(o, &e);
+	*ret = (struct run_end){ .ran = true, .signal = out.signal };
+	out.how = out.signal ? "signal" : "exited";
+	out.status = r;
+	report(o, &out);
+	return r;
 }
 
 /* The sandbox cannot be had, and the user has said to go on. A bwrap that somebody may have
@@ -198,7 +219,7 @@ static void tell_residue(const struct sbx_residue *r)
 }
 
 static int finish(const struct prepared *p, const struct options *o,
-	const struct sbx_exit *x, const struct sbx_residue *left)
+	const struct sbx_exit *x, const struct sbx_residue *left, struct run_end *end)
 {
 	struct outcome out = {
 		.how = x->signal ? "signal" : "exited",
@@ -225,8 +246,9 @@ static int finish(const struct prepared *p, const struct options *o,
 			p->agent->name, o->timeout_s);
 	} else if (x->how != SBX_HOW_EXITED) {
 		explain(p, o, x, &e);
-		return fail(o, &e);
+		return run_fail(o, &e);
 	}
+	*end = (struct run_end){ .ran = x->how == SBX_HOW_EXITED, .signal = out.signal };
 	if (o->strict_residue && out.status == 0 && left && left->n > 0)
 		out.status = EXIT_RESIDUE;
 	report(o, &out);
@@ -271,10 +293,10 @@ static int launch_relayed(const struct prepared *p, const struct options *o,
 	return 0;
 }
 
-static int launch(const struct prepared *p, const struct options *o)
+static int launch(const struct prepared *p, const struct options *o, struct run_end *end)
 {
 	const struct sbx_relay_opts ro = {
-		.fds = { 0, 1, 2 }, .let_go = true, .grace_ms = LAST_WORDS_MS
+		.fds = { 0, 1, 2 }, .let_go = !o->twice, .grace_ms = LAST_WORDS_MS
 	};
 	struct sbx_error e = { 0 };
 	struct sbx_residue_mark mark = { 0 };
@@ -284,7 +306,7 @@ static int launch(const struct prepared *p, const struct options *o)
 	int r;
 
 	if (sbx_relay_new(&relay, &ro, &e) < 0)
-		return fail(o, &e);
+		return run_fail(o, &e);
 	r = sbx_residue_begin(&mark, &p->plan, &p->host, &e);
 	if (r == 0)
 		r = launch_relayed(p, o, relay, &x, &e);
@@ -293,29 +315,31 @@ static int launch(const struct prepared *p, const struct options *o)
 	sbx_relay_free(relay);
 	if (r == 0 && !o->no_residue)
 		r = sbx_residue_collect(&left, &mark, &e);
-	r = r < 0 ? fail(o, &e) : finish(p, o, &x, o->no_residue ? NULL : &left);
+	r = r < 0 ? run_fail(o, &e) : finish(p, o, &x, o->no_residue ? NULL : &left, end);
 	sbx_residue_done(&left);
 	sbx_residue_mark_done(&mark);
 	return r;
 }
 
-static int run_sandboxed(const struct options *o, const struct sbx_agent *agent)
+int run_sandboxed(
+	const struct options *o, const struct sbx_agent *agent, struct run_end *ret)
 {
 	struct sbx_launch_opts lo = prepare_launch_opts(o);
 	struct sbx_error e = { 0 };
 	struct prepared p;
 	int status;
 
+	*ret = (struct run_end){ 0 };
 	if (prepare(&p, o, agent, &e) < 0)
-		return fail(o, &e);
+		return run_fail(o, &e);
 	if (o->verbose)
 		tell_verbose(&p);
 	/* Whether to go on without one is decided before anything runs. */
 	if (o->fall_back && sbx_avail_check(&p.plan, &p.host, &lo, &e) < 0) {
 		prepared_done(&p);
-		return may_fall_back(o, &e) ? fall_back(o, agent, &e) : fail(o, &e);
+		return may_fall_back(o, &e) ? fall_back(o, agent, &e) : run_fail(o, &e);
 	}
-	status = launch(&p, o);
+	status = launch(&p, o, ret);
 	prepared_done(&p);
 	return status;
 }
@@ -325,19 +349,20 @@ int cmd_run(const struct options *o)
 	const struct sbx_agent *agent;
 	struct sbx_error e = { 0 };
 	struct identity id = { 0 };
+	struct run_end end;
 	int status;
 
 	agent = prepare_agent(o, &e);
 	if (agent == NULL)
-		return fail(o, &e);
+		return run_fail(o, &e);
 	if (!o->sandbox && !o->as)
 		return exec_plain(o, agent);
 	if (identity_assume(&id, o, agent, &e) < 0)
-		return fail(o, &e);
+		return run_fail(o, &e);
 	if (id.assumed)
 		fprintf(stderr, "sbx: started by root; runs as %s (uid %u)\n", id.name,
 			(unsigned)id.uid);
-	status = o->sandbox ? run_sandboxed(o, agent) : exec_plain(o, agent);
+	status = o->sandbox ? run_sandboxed(o, agent, &end) : exec_plain(o, agent);
 	identity_done(&id);
 	return status;
 }

@@ -5,6 +5,7 @@
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define PATHS(...) ((const struct sbx_agent_path[]){ __VA_ARGS__, { 0 } })
 #define SETS(...) ((const struct sbx_agent_env[]){ __VA_ARGS__, { 0 } })
+#define RESUME(...) (&(const struct sbx_agent_resume){ __VA_ARGS__ })
 #define NO_NAMES ((const char *const[]){ NULL })
 #define NO_PATHS ((const struct sbx_agent_path[]){ { 0 } })
 #define NO_SETS ((const struct sbx_agent_env[]){ { 0 } })
@@ -56,6 +57,12 @@ static const struct sbx_agent agents[] = {
 			"DISABLE_ERROR_REPORTING", "MAX_THINKING_TOKENS"),
 		.set_env = SETS({ "DISABLE_AUTOUPDATER", "1",
 			"the installation is read-only inside" }),
+		.resume = RESUME(.start = NAMES("--session-id", "{}"),
+			.again = NAMES("--resume", "{}"),
+			.own = NAMES("--session-id", "--resume", "-r", "--continue", "-c",
+				"--from-pr", "--fork-session"),
+			.kept_as = "{}.jsonl",
+			.why = "it takes an id of ours at the start"),
 		.verified = true,
 		.why = "Claude Code 2.x, run under bwrap with a scripted model",
 	},
@@ -78,6 +85,11 @@ static const struct sbx_agent agents[] = {
 		.env = NAMES("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
 			"OPENAI_ORGANIZATION", "OPENAI_PROJECT", "CODEX_CA_CERTIFICATE"),
 		.set_env = NO_SETS,
+		.resume = RESUME(.again = NAMES("resume", "--last"),
+			.own = NAMES(
+				"resume", "exec", "e", "review", "mcp", "login", "queue"),
+			.kept_as = "rollout-*.jsonl",
+			.why = "it makes up its own id: the latest of the work dir is taken up"),
 		.verified = true,
 		.why = "Codex CLI 0.171, run under bwrap with a scripted model",
 	},
@@ -116,6 +128,11 @@ static const struct sbx_agent agents[] = {
 				"without trust it refuses to work non-interactively (exit 55)" },
 			{ "GEMINI_CLI_NO_RELAUNCH", "true",
 				"its relauncher does not pass signals on" }),
+		.resume = RESUME(.again = NAMES("--resume", "latest"),
+			.own = NAMES(
+				"--resume", "-r", "--list-sessions", "mcp", "extensions"),
+			.kept_as = "session-*",
+			.why = "it makes up its own id: the latest of the project is taken up"),
 		.verified = true,
 		.why = "Gemini CLI 0.61, run under bwrap with a scripted model",
 	},
@@ -142,6 +159,10 @@ static const struct sbx_agent agents[] = {
 			"OPENCODE_AUTH_CONTENT", "OPENROUTER_API_KEY", "GROQ_API_KEY"),
 		.set_env = SETS({ "OPENCODE_DISABLE_AUTOUPDATE", "1",
 			"the installation is read-only inside" }),
+		.resume = RESUME(.again = NAMES("--continue"),
+			.own = NAMES("--continue", "-c", "--session", "-s", "run", "auth",
+				"serve"),
+			.why = "only unsandboxed: its database is not kept in a sandbox"),
 		.verified = true,
 		.why = "opencode 1.18, run under bwrap with a scripted model; its session "
 		       "database shares a directory with its keys, so sessions are not kept",
@@ -160,6 +181,9 @@ static const struct sbx_agent agents[] = {
 			{ ".config/cursor/auth.json", CRED, "login" }),
 		.env = NAMES("CURSOR_API_KEY", "CURSOR_AUTH_TOKEN"),
 		.set_env = NO_SETS,
+		.resume = RESUME(.again = NAMES("--continue"),
+			.own = NAMES("--continue", "--resume", "resume", "ls", "login"),
+			.why = "from its documentation: the latest conversation"),
 		.verified = false,
 		.why = "Cursor's CLI: from its public documentation, never run by us",
 	},
@@ -176,6 +200,9 @@ static const struct sbx_agent agents[] = {
 			{ ".local/share/kiro-cli/data.sqlite3", CRED, "login" }),
 		.env = NAMES("KIRO_API_KEY"),
 		.set_env = NO_SETS,
+		.resume = RESUME(.again = NAMES("chat", "--resume"),
+			.own = NAMES("chat", "login"),
+			.why = "from its documentation: the latest of the directory"),
 		.verified = false,
 		.why = "Kiro CLI: from its public documentation, never run by us; the flag "
 		       "belongs to its chat subcommand",
@@ -225,6 +252,8 @@ static const char *const credential_dirs[] = {
 	".config/systemd",
 	".local/bin",
 	"bin",
+	/* whoever writes there decides that a session is resumed without a sandbox */
+	".local/state/sbx",
 	NULL,
 };
 

@@ -38,6 +38,20 @@ struct sbx_agent_env {
 	const char *why;
 };
 
+/* How a conversation is taken up again, in arguments of the command. "{}" in a word stands for
+ * the conversation's id, a UUID that sbx made up. */
+struct sbx_agent_resume {
+	const char *const *start; /* gives a new one its id; NULL: it cannot be told */
+	const char *const
+		*again; /* takes up that one, or, without start, the latest of the dir */
+	const char *const
+		*own; /* arguments by which the user says so himself; NULL-ended */
+	/* Name of the file that it is kept in, for fnmatch(), below the agent's SBX_PATH_STATE;
+	 * NULL: not known */
+	const char *kept_as;
+	const char *why;
+};
+
 struct sbx_agent {
 	const char *name;
 	const char *command; /* program name; NULL for generic */
@@ -46,6 +60,7 @@ struct sbx_agent {
 	const struct sbx_agent_path *paths; /* ended by .path == NULL */
 	const char *const *env; /* names passed where keys are; NULL-ended */
 	const struct sbx_agent_env *set_env; /* ended by .name == NULL */
+	const struct sbx_agent_resume *resume; /* NULL: it has no conversations */
 	bool verified; /* false: documentation only, never run by us */
 	const char *why;
 };

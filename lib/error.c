@@ -37,6 +37,10 @@ static const char *const code_names[_SBX_CODE_MAX] = {
 	[SBX_E_PROGRAM_HIDDEN] = "program-not-visible",
 	[SBX_E_USER_UNKNOWN] = "user-unknown",
 	[SBX_E_USAGE] = "usage",
+	[SBX_E_STORE] = "session-store",
+	[SBX_E_STORE_VERSION] = "session-store-newer",
+	[SBX_E_SESSION_UNKNOWN] = "session-unknown",
+	[SBX_E_SESSION_INVALID] = "session-invalid",
 };
 
 const char *sbx_error_code_name(enum sbx_code code)

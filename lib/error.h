@@ -44,6 +44,10 @@ enum sbx_code {
 	SBX_E_PROGRAM_HIDDEN, /* it lies where nothing may be shown from */
 	SBX_E_USER_UNKNOWN, /* there is no such user to become */
 	SBX_E_USAGE, /* the command line */
+	SBX_E_STORE, /* the store of sessions cannot be used */
+	SBX_E_STORE_VERSION, /* a newer sbx has written it */
+	SBX_E_SESSION_UNKNOWN, /* there is no such session */
+	SBX_E_SESSION_INVALID, /* what is, or would be, recorded about it makes no sense */
 	_SBX_CODE_MAX,
 };
 

@@ -203,11 +203,11 @@ def test_help_names_every_option(world):
     rows = data(world)
     assert {r[0] for r in rows} >= {"run", "plan", "doctor", "agents"}
     for command in {r[0] for r in rows}:
-        text = world.run(command, "--help")
+        text = world.run(*command.split(), "--help")
         assert text.returncode == 0 and text.stderr == ""
         for _, option, arg, values, words in (r for r in rows if r[0] == command):
             assert f"{option} {arg}".strip() in text.stdout and words in text.stdout
-        assert world.run("help", command).stdout == text.stdout
+        assert world.run("help", *command.split()).stdout == text.stdout
         assert all(len(line) <= 120 for line in text.stdout.splitlines())
     assert "125" in world.run("run", "--help").stdout
     version = world.run("--version").stdout
@@ -240,8 +240,34 @@ def test_bash_completes(world):
     assert complete(world, "run", "claude", "--", "s") == {"sub"}
     assert complete(world, "run", "--timeout", "") == set()
     options = {(r[0], r[1]) for r in data(world)}
-    for command in ("run", "plan", "doctor", "agents"):
-        assert complete(world, command, "--") == {o for c, o in options if c == command}
+    commands = {c for c, _ in options if c not in ("completion", "session")}
+    assert {"run", "plan", "doctor", "agents", "session new", "session rm"} <= commands
+    for command in commands:
+        assert complete(world, *command.split(), "--") == {o for c, o in options if c == command}
+    assert complete(world, "session", "") == {"new", "list", "show", "resume", "rm", "--help"}
+    assert complete(world, "session", "re") == {"resume"}
+    assert complete(world, "session", "new", "--fs", "") == {"rw", "ro"}
+    assert {"claude", "generic"} <= complete(world, "session", "new", "")
+    assert complete(world, "ses") == {"session"} and "new" not in complete(world, "")
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not there to be asked")
+def test_fish_completes(world):
+    script = world.root / "completion"
+    script.write_text(world.run("completion", "fish").stdout)
+
+    def offers(line):
+        out = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C {line!r}"],
+                             capture_output=True, text=True, check=True, env=world.env(XDG_CONFIG_HOME=str(world.home)))
+        assert out.stderr == ""
+        return {x.split("\t")[0] for x in out.stdout.splitlines()}
+
+    assert {"run", "session"} <= offers("sbx ") and "new" not in offers("sbx ")
+    assert offers("sbx session ") == {"new", "list", "show", "resume", "rm"}
+    assert {"--fresh", "--timeout"} <= offers("sbx session resume --")
+    assert "--fresh" not in offers("sbx session new --")
+    assert {"claude", "generic"} <= offers("sbx session new ")
+    assert offers("sbx session new --fs ") == {"rw", "ro"}
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
@@ -249,7 +275,8 @@ def test_the_other_shells_have_every_option(world, shell):
     text = world.run("completion", shell).stdout
     mark = "--{}" if shell == "zsh" else "-l {}"
     for command, option, _, values, _ in data(world):
-        assert mark.format(option[2:]) in text and command in text and values in text
+        assert mark.format(option[2:]) in text and values in text
+        assert all(word in text for word in command.split())
     if shutil.which(shell):
         script = world.root / "completion"
         script.write_text(text)

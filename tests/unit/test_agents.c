@@ -93,6 +93,46 @@ static void rows_are_complete(void **state)
 		assert_true(prot[i].path[0] != '/' && prot[i].why != NULL);
 }
 
+static bool has_id(const char *const *words)
+{
+	for (; words && *words; words++)
+		if (strstr(*words, "{}"))
+			return true;
+	return false;
+}
+
+static bool is_among(const char *const *words, const char *word)
+{
+	for (; *words; words++)
+		if (strcmp(*words, word) == 0)
+			return true;
+	return false;
+}
+
+/* An id is asked for again by those that are given one, and by no other. */
+static void conversations_are_taken_up(void **state)
+{
+	const struct sbx_agent *a;
+	size_t n;
+
+	(void)state;
+	a = sbx_agents(&n);
+	for (size_t i = 0; i < n; i++) {
+		const struct sbx_agent_resume *r = a[i].resume;
+
+		assert_int_equal(r == NULL, strcmp(a[i].name, "generic") == 0);
+		if (r == NULL)
+			continue;
+		assert_true(r->again[0] != NULL && r->own[0] != NULL && r->why != NULL);
+		assert_int_equal(has_id(r->start), r->start != NULL);
+		assert_int_equal(has_id(r->again), r->start != NULL);
+		/* the user may say it himself with the same word */
+		if (!is_among(r->own, r->again[0]))
+			fail_msg("%s: %s is none of its own words", a[i].name,
+				r->again[0]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +141,7 @@ int main(void)
 		cmocka_unit_test(every_path_lies_in_a_root),
 		cmocka_unit_test(what_runs_code_is_never_writable),
 		cmocka_unit_test(rows_are_complete),
+		cmocka_unit_test(conversations_are_taken_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,16 @@ static const struct row {
 		-1 },
 	{ "help needs no sense", "run", { "--help", "--as", "x", "--allow-root" }, NULL,
 		0, -1 },
+	{ "a session with a sandbox", "session new",
+		{ "--fs", "ro", "--name", "x", "claude", "--", "-p" }, NULL, 1, 1 },
+	{ "a session that falls back", "session new",
+		{ "--on-unavailable", "run-unsandboxed", "claude" }, "no option", 0, -1 },
+	{ "a session of no sandbox keeps nothing", "session new",
+		{ "--sandbox", "none", "--env", "X", "claude" }, "--env means nothing", 0,
+		-1 },
+	{ "a resumed one has its own sandbox", "session resume", { "--net", "on", "x" },
+		"no option --net", 0, -1 },
+	{ "several are removed", "session rm", { "a", "b" }, NULL, 2, -1 },
 	{ "words that are none of ours", "fds", { "10=filter", "--", "--x" }, NULL, 1,
 		1 },
 };
@@ -126,11 +136,48 @@ static void relative_binds_are_from_here(void **state)
 	options_done(&o);
 }
 
+static void two_words_are_one_command(void **state)
+{
+	static const struct {
+		const char *words[3];
+		const char *name; /* NULL: there is none */
+		int used;
+	} finds[] = {
+		{ { "session", "new", "run" }, "session new", 2 },
+		{ { "session", "run" }, "session", 1 },
+		{ { "session" }, "session", 1 },
+		{ { "run", "session" }, "run", 1 },
+		{ { "session new" }, NULL, 1 },
+		{ { "new" }, NULL, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(finds); i++) {
+		int argc = 0, used = 0;
+		const struct command_row *c;
+
+		while (argc < 3 && finds[i].words[argc])
+			argc++;
+		c = options_find(argc, (char *const *)(uintptr_t)finds[i].words, &used);
+		assert_int_equal(c == NULL, finds[i].name == NULL);
+		if (c)
+			assert_string_equal(c->name, finds[i].name);
+		assert_int_equal(used, finds[i].used);
+	}
+	assert_true(options_is_below(
+		options_command("session rm"), options_command("session")));
+	assert_false(
+		options_is_below(options_command("session"), options_command("session")));
+	assert_false(
+		options_is_below(options_command("run"), options_command("session")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_table_is_sound),
 		cmocka_unit_test(relative_binds_are_from_here),
+		cmocka_unit_test(two_words_are_one_command),
 	};
 
 	return parse() + cmocka_run_group_tests(tests, NULL, NULL);
