@@ -29,7 +29,7 @@ struct sbx_fact {
 	char *link; /* text of the link, or NULL; owned */
 	char *real; /* for a link: the path it leads to, resolved; else NULL; owned */
 	bool reserved; /* what stands there is another sandbox's placeholder (keeper.h) */
-	bool closed; /* absent, and this user may not make it */
+	bool closed; /* absent, and this user cannot make it: the directory is another's */
 	bool kept_out; /* a file that no copy can be made of: unreadable, or too large */
 };
 

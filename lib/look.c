@@ -72,11 +72,14 @@ void sbx_look_protected(struct sbx_host *h, const char *dir, const char *rel)
 	SBX_CLEANUP_FREE char *path = sbx_path_join(dir, rel);
 	SBX_CLEANUP_FREE char *parent = sbx_path_parent(path);
 	struct sbx_fact *f;
+	struct stat st;
 
 	sbx_look_at(h, path);
 	f = sbx_host_change_fact(h, path);
+	/* The owner can give himself the right at any time, inside as well. */
 	f->closed = f->type == SBX_FT_ABSENT &&
-		    faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) < 0;
+		    faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) < 0 &&
+		    (stat(parent, &st) < 0 || st.st_uid != h->uid);
 }
 
 bool sbx_look_open(struct sbx_opened *ret, const char *real)

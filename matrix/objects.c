@@ -82,26 +82,28 @@ static int create_victim(struct objects *o, const char *probe, char *const *env)
 	return -posix_spawn(&o->victim, probe, NULL, NULL, argv, env);
 }
 
-static int leak(const char *path, int flags)
+static int leak(const char *path, int flags, int base)
 {
 	SBX_CLEANUP_FD int fd = open(path, flags | O_CLOEXEC);
 	int high;
 
 	if (fd < 0)
 		return -errno;
-	high = fcntl(
-		fd, F_DUPFD, LEAK_BASE); /* without close-on-exec: that is the point */
+	high = fcntl(fd, F_DUPFD, base); /* without close-on-exec: that is the point */
 	return high < 0 ? -errno : high;
 }
 
 static int create_leaks(struct objects *o, const char *dir, const char *file)
 {
-	o->leak_dir = leak(dir, O_RDONLY | O_DIRECTORY);
-	o->leak_path = leak(dir, O_PATH | O_DIRECTORY);
-	o->leak_file = leak(file, O_RDONLY);
+	o->leak_dir = leak(dir, O_RDONLY | O_DIRECTORY, LEAK_BASE);
+	o->leak_path = leak(dir, O_PATH | O_DIRECTORY, LEAK_BASE);
+	o->leak_file = leak(file, O_RDONLY, LEAK_BASE);
+	o->leak_low = leak(file, O_RDONLY, 3);
 	if (o->leak_dir < 0)
 		return o->leak_dir;
-	return o->leak_path < 0 ? o->leak_path : o->leak_file < 0 ? o->leak_file : 0;
+	if (o->leak_path < 0)
+		return o->leak_path;
+	return o->leak_file < 0 ? o->leak_file : o->leak_low < 0 ? o->leak_low : 0;
 }
 
 int objects_create(struct objects *ret, const char *nonce, const char *probe,
@@ -170,6 +172,7 @@ void objects_done(struct objects *o)
 	sbx_close_fd(&o->leak_dir);
 	sbx_close_fd(&o->leak_path);
 	sbx_close_fd(&o->leak_file);
+	sbx_close_fd(&o->leak_low);
 	free(o->nonce);
 	*o = OBJECTS_NONE;
 }

@@ -12,11 +12,13 @@ struct objects {
 	pid_t victim; /* waits; has the scene's environment and a telling command line */
 	int leak_dir; /* inheritable descriptors: a directory, */
 	int leak_path; /* the same as O_PATH, */
-	int leak_file; /* and a secret file */
+	int leak_file; /* a secret file, */
+	int leak_low; /* and the same at the lowest number, as a shell's "exec 5<file" leaves it */
 };
 
-#define OBJECTS_NONE \
-	((struct objects){ .leak_dir = -1, .leak_path = -1, .leak_file = -1 })
+#define OBJECTS_NONE       \
+	((struct objects){ \
+		.leak_dir = -1, .leak_path = -1, .leak_file = -1, .leak_low = -1 })
 
 /* The word in the victim's command line that options of the launch would leave in pid 1's. */
 #define OBJECTS_VICTIM_WORD "--ro-bind"

@@ -426,3 +426,14 @@ def test_a_closed_descriptor_is_no_handle_on_the_host(world):
         **({"user": UID, "group": UID, "extra_groups": []} if ROOT else {}),
     )
     assert proc.stdout == "/dev/null\n", proc.stderr
+
+
+def test_a_directory_that_its_owner_has_closed_is_not_taken_for_somebody_elses(world):
+    """Inside, the owner could open it again and make what is protected."""
+    world.work.chmod(0o555)
+    result = world.run("run", "generic", "--", "sh", "-c", "chmod 755 . && mkdir .claude")
+    assert result.returncode == 125
+    assert "cannot be reserved" in result.stderr
+    assert "to mend it" in result.stderr
+    world.work.chmod(0o755)
+    assert not list(world.work.iterdir())
