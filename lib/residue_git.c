@@ -106,6 +106,11 @@ static bool judge_config(struct residue_walk *w, const struct residue_entry *e)
 	struct residue_frame *f = &w->frames[w->depth - 1];
 	bool is_it;
 
+	if (e->fresh && is(e->name, "git-rebase-todo")) {
+		residue_add(w->out, SBX_RESIDUE_GIT_SETTINGS, w->path,
+			"'git rebase --continue' runs the commands in it");
+		return true;
+	}
 	if (f->sort == RESIDUE_WORKTREE)
 		is_it = is_one_of(e->name, of_tree) &&
 			(e->fresh || (f->fresh && f->moved));

@@ -181,6 +181,7 @@ PUTS(write_bare_config, "fixture.git/config")
 PUTS(write_husky, ".husky/pre-commit")
 PUTS(rewrite_settings, "sub/.claude/settings.json")
 PUTS(make_upper, "sub/.MCP.json")
+PUTS(make_rebase, "nest/.git/rebase-merge/git-rebase-todo")
 PUTS(make_branch, "nest/.git/refs/config")
 
 /* The files in it have their old time. */
@@ -302,6 +303,9 @@ static const struct made {
 		"nest/.git/worktrees/t/commondir" },
 	{ "git_config_tree_moved", move_tree, SBX_RESIDUE_GIT_SETTINGS,
 		"nest/.git/worktrees/t/commondir" },
+	{ "git_rebase", make_rebase, SBX_RESIDUE_GIT_SETTINGS,
+		"nest/.git/rebase-merge/git-rebase-todo",
+		"'git rebase --continue' runs the commands in it", 2 },
 	{ "git_branch", make_branch, NONE },
 	{ "git_hook", make_hook, SBX_RESIDUE_GIT_HOOK, "nest/.git/hooks/pre-commit" },
 	{ "git_hook_module", make_module_hook, SBX_RESIDUE_GIT_HOOK,
