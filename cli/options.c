@@ -30,6 +30,8 @@ const struct option_row options_rows[] = {
 		"a further variable to pass; may be repeated" },
 	{ "allow", KEY_ALLOW, ARG_VALUES, "WHAT", "git-init", LAUNCHES | CMD_DOCTOR,
 		"what is refused otherwise; git-init: make .git in a work dir without one" },
+	{ "limit", KEY_LIMIT, ARG_WORD, "NAME=VALUE", NULL, LAUNCHES | CMD_DOCTOR,
+		"what one process may use: as cpu data fsize memlock nofile nproc stack; repeatable" },
 	{ "timeout", KEY_TIMEOUT, ARG_WORD, "SEC", NULL, STARTS,
 		"end it after so many seconds: TERM, and two seconds later KILL" },
 	{ "no-skip-permissions", KEY_NO_SKIP, ARG_NONE, NULL, NULL, LAUNCHES,
@@ -339,6 +341,20 @@ static int take_env(struct options *o, const char *name, struct sbx_error *e)
 	return 0;
 }
 
+static int take_limit(struct options *o, const char *arg, struct sbx_error *e)
+{
+	struct sbx_limit limit;
+
+	if (sbx_limit_parse(&limit, arg, e) < 0) {
+		e->code = SBX_E_USAGE;
+		return -1;
+	}
+	o->limits = sbx_xrealloc(o->limits, o->policy.n_limits + 1, sizeof(*o->limits));
+	o->limits[o->policy.n_limits++] = limit;
+	o->policy.limits = o->limits;
+	return 0;
+}
+
 static enum format format_of(const char *text)
 {
 	if (strcmp(text, "text") == 0)
@@ -378,6 +394,8 @@ static int take(struct options *o, const struct option_row *r, const char *arg,
 		return take_env(o, arg, e);
 	case KEY_ALLOW:
 		return take_allow(o, arg);
+	case KEY_LIMIT:
+		return take_limit(o, arg, e);
 	case KEY_TIMEOUT:
 		return number(&o->timeout_s, r->name, arg, 1, INT_MAX / 1000 - 10, e);
 	case KEY_NO_SKIP:
@@ -484,7 +502,8 @@ static int unknown(char *const *argv, int argc, int c, struct sbx_error *e)
 static int check_together(const struct options *o, struct sbx_error *e)
 {
 	static const int promises[] = { KEY_PROFILE, KEY_FS, KEY_NET, KEY_BIND,
-		KEY_RO_BIND, KEY_ENV, KEY_ALLOW, KEY_TIMEOUT, KEY_ON_UNAVAILABLE };
+		KEY_RO_BIND, KEY_ENV, KEY_ALLOW, KEY_LIMIT, KEY_TIMEOUT,
+		KEY_ON_UNAVAILABLE };
 
 	if (o->as && o->allow_root) {
 		sbx_error_set(e, SBX_E_USAGE, EINVAL,
@@ -560,6 +579,7 @@ void options_done(struct options *o)
 {
 	free(o->binds);
 	free(o->env);
+	free(o->limits);
 	sbx_strv_done(&o->owned);
 	*o = (struct options){ .status_fd = -1 };
 }

@@ -43,6 +43,7 @@ enum {
 	KEY_RO_BIND,
 	KEY_ENV,
 	KEY_ALLOW,
+	KEY_LIMIT,
 	KEY_TIMEOUT,
 	KEY_NO_SKIP,
 	KEY_SANDBOX,
@@ -97,6 +98,7 @@ struct options {
 	struct sbx_policy policy; /* its vectors are owned by this struct */
 	struct sbx_bind *binds;
 	const char **env;
+	struct sbx_limit *limits;
 	struct sbx_strv owned; /* paths made absolute */
 	char **words; /* before "--"; n_words of them, borrowed from argv */
 	int n_words;

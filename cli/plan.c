@@ -69,7 +69,7 @@ static int render(struct rendered *ret, const struct prepared *p,
 	sbx_init_words(&r.words,
 		&(struct sbx_init_fds){
 			.image = fd, .control = -1, .status = -1, .keeper = -1 },
-		0);
+		plan, 0);
 	for (size_t i = 0; i < p->command.n; i++)
 		sbx_strv_add(&r.words, p->command.v[i]);
 	*ret = r;
@@ -102,6 +102,8 @@ static char *describe(const struct prepared *p, const struct sbx_op *op)
 	case SBX_OP_COPY:
 		return moved ? sbx_xasprintf("%s (from %s)", op->dst, op->src)
 			     : sbx_xstrdup(op->dst);
+	case SBX_OP_LIMIT:
+		return sbx_xasprintf("%s=%s", op->dst, op->src);
 	case SBX_OP_SYMLINK:
 		return sbx_xasprintf("%s -> %s", op->dst, op->src);
 	case SBX_OP_ENV:
@@ -137,9 +139,14 @@ static bool is_env(int kind)
 	return kind == SBX_OP_ENV;
 }
 
+static bool is_limit(int kind)
+{
+	return kind == SBX_OP_LIMIT;
+}
+
 static bool is_tree(int kind)
 {
-	return !is_flag(kind) && !is_env(kind);
+	return !is_flag(kind) && !is_env(kind) && !is_limit(kind);
 }
 
 static int print_text(const struct prepared *p, const struct options *o)
@@ -156,6 +163,8 @@ static int print_text(const struct prepared *p, const struct options *o)
 	print_ops(p, "namespaces and privileges", is_flag);
 	print_ops(p, "what is where, parents first", is_tree);
 	print_ops(p, "environment", is_env);
+	if (p->policy.n_limits > 0)
+		print_ops(p, "limits", is_limit);
 	prepare_withheld(&withheld, p);
 	printf("\n%zu variables are withheld%s", withheld.n,
 		o->verbose ? ":" : " (-v names them)\n");

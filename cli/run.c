@@ -168,6 +168,12 @@ static void explain(const struct prepared *p, const struct options *o,
 			strerror(x->code));
 		sbx_error_remedy(
 			e, "'sbx plan' shows what is there; --ro-bind PATH shows more");
+	} else if (x->how == SBX_HOW_UNLIMITED) {
+		sbx_error_set(e, SBX_E_LIMIT, x->code,
+			"a limit cannot be set inside the sandbox, so that nothing ran: %s",
+			strerror(x->code));
+		sbx_error_remedy(
+			e, "'sbx plan' lists them; leave out one after the other");
 	} else if (x->how == SBX_HOW_KILLED) {
 		sbx_error_set(e, SBX_E_BWRAP_FAILED, EIO, "%s was killed by signal %d",
 			p->host.bwrap.path, x->code);

@@ -1,6 +1,6 @@
 /* sbx-init: pid 1 of the sandbox.
  *
- *     sbx-init IMAGE CONTROL STATUS KEEPER SKIP IN OUT ERR -- COMMAND [ARG...]
+ *     sbx-init IMAGE CONTROL STATUS KEEPER SKIP IN OUT ERR LIMITS -- COMMAND [ARG...]
  *
  * bwrap is no pid 1 to be trusted beside an agent: it belongs to the same user, keeps what it was
  * started with in its memory and descriptors, forwards no signal, and can be made to report an
@@ -11,6 +11,7 @@
  * IMAGE, CONTROL, STATUS, KEEPER are descriptors, -1 for none. Lines on STATUS:
  *     ready ABI      the command is about to run; the landlock ABI it is held by, 0: none
  *     unheld ERRNO   it does not run: the kernel has landlock, and refused
+ *     unset ERRNO    it does not run: one of LIMITS cannot be set
  *     noexec ERRNO   it cannot be executed
  *     exit CODE      it ended
  *     signal NUMBER  a signal ended it
@@ -22,6 +23,9 @@
  * that its end and the end of who reads it are felt on the other side; 0: what pid 1 has;
  * -1: a terminal of the sandbox's own. Its other end goes to the runner over CONTROL, and the
  * command waits for the runner's word where it starts.
+ * LIMITS: "RESOURCE=VALUE,...", numbers of setrlimit(2), or "-"; the command may have no more, soft
+ * or hard. Set here, since some of them would hit bwrap's own work, and the number of processes
+ * counts by user namespace.
  * SKIP: enum skip, for the verifier's mutants.
  */
 #include "domain.h"
@@ -36,6 +40,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -47,6 +52,7 @@ enum skip {
 	SKIP_HIDE = 1 << 0, /* stay dumpable: readable and traceable by the user */
 	SKIP_SCOPE = 1 << 1, /* no landlock scope */
 	SKIP_LEASH = 1 << 2, /* go on when the runner is gone */
+	SKIP_LIMITS = 1 << 8, /* no limits */
 };
 
 /* As SBX_INIT_* of lib/init.h. */
@@ -68,6 +74,7 @@ static int stdio[3]; /* of the command: IN, OUT, ERR */
 static int tty = -1; /* the terminal, where the command has one */
 static unsigned skip;
 static bool foreground; /* the command begins in the foreground of it */
+static const char *limits;
 static uint64_t early; /* signals that came before the command was there, one a bit */
 
 static void tell(const char *what, int value)
@@ -158,13 +165,42 @@ static void let_go(void)
 			close(stdio[i]); /* two may be the same; the second is refused */
 }
 
+/* 0, or -errno: then the command must not run. */
+static int set_limits(const char *text)
+{
+	if (strcmp(text, "-") == 0)
+		return 0;
+	for (;; text++) {
+		struct rlimit lim;
+		char *end;
+		long resource;
+
+		errno = 0;
+		resource = strtol(text, &end, 10);
+		if (errno || end == text || *end != '=' || end[1] < '0' || end[1] > '9')
+			return -EINVAL;
+		lim.rlim_cur = lim.rlim_max = strtoull(end + 1, (char **)&text, 10);
+		if (errno || (*text && *text != ','))
+			return -EINVAL;
+		if (setrlimit((int)resource, &lim) < 0)
+			return -errno;
+		if (*text == '\0')
+			return 0;
+	}
+}
+
 static _Noreturn void payload(char **command, const sigset_t *mask)
 {
 	bool ready = take_stdio();
-	int err = errno, abi = skip & SKIP_SCOPE ? 0 : domain_enter();
+	int err = errno, abi = skip & SKIP_SCOPE ? 0 : domain_enter(), unset;
 
 	if (abi < 0) {
 		tell("unheld", -abi);
+		_exit(125);
+	}
+	unset = skip & SKIP_LIMITS ? 0 : set_limits(limits);
+	if (unset < 0) {
+		tell("unset", -unset);
 		_exit(125);
 	}
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -285,7 +321,8 @@ static bool read_words(char **argv)
 		stdio[i] = atoi(argv[6 + i]);
 		keep_for_myself(stdio[i]);
 	}
-	return strcmp(argv[9], "--") == 0;
+	limits = argv[9];
+	return strcmp(argv[10], "--") == 0;
 }
 
 static bool wants_terminal(void)
@@ -314,7 +351,7 @@ int main(int argc, char **argv)
 	pid_t command;
 	int signals;
 
-	if (argc < 11 || !read_words(argv))
+	if (argc < 12 || !read_words(argv))
 		return 125;
 	if (!(skip & SKIP_HIDE) && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return 125;
@@ -334,7 +371,7 @@ int main(int argc, char **argv)
 	}
 	command = fork();
 	if (command == 0)
-		payload(argv + 10, &mask);
+		payload(argv + 11, &mask);
 	if (command < 0)
 		return 125;
 	let_go();

@@ -89,6 +89,8 @@ static int render_op(
 	case SBX_OP_REMOUNT_RO:
 		add_words(a, "--remount-ro", NULL, op->dst);
 		break;
+	case SBX_OP_LIMIT:
+		break; /* a word of pid 1's: init.h */
 	case SBX_OP_ENV:
 		sbx_strv_addf(&a->env, "%s=%s", op->dst, op->src);
 		break;

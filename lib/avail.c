@@ -226,6 +226,15 @@ static int explain(const struct sbx_exit *x, const char *said, const struct sbx_
 			"forbids landlock_add_rule or landlock_restrict_self");
 		return -EPERM;
 	}
+	if (x->how == SBX_HOW_UNLIMITED) {
+		sbx_error_set(e, SBX_E_LIMIT, x->code,
+			"a limit cannot be set inside the sandbox, so that nothing ran in it: %s",
+			strerror(x->code));
+		sbx_error_remedy(e,
+			"leave out one --limit after the other; look for a security module or "
+			"a seccomp filter around this program that forbids setrlimit");
+		return -EPERM;
+	}
 	if (x->how == SBX_HOW_EXITED || x->code == 0) {
 		sbx_error_set(e, SBX_E_NOTHING_RAN, EIO,
 			"%s reported success, but the command inside did not run",

@@ -36,6 +36,7 @@ static const char *const code_names[_SBX_CODE_MAX] = {
 	[SBX_E_PROGRAM_MISSING] = "program-missing",
 	[SBX_E_PROGRAM_HIDDEN] = "program-not-visible",
 	[SBX_E_USER_UNKNOWN] = "user-unknown",
+	[SBX_E_LIMIT] = "limit",
 	[SBX_E_USAGE] = "usage",
 	[SBX_E_STORE] = "session-store",
 	[SBX_E_STORE_VERSION] = "session-store-newer",

@@ -6,6 +6,7 @@
 #include "transcripts.h"
 
 #include "judge.h"
+#include "limit.h"
 #include "path.h"
 #include "subprocess.h"
 
@@ -385,6 +386,9 @@ static int read_all(struct sbx_host *h, const struct sbx_policy *p,
 	if (r < 0)
 		return r;
 	r = open_paths(h, p, e);
+	if (r < 0)
+		return r;
+	r = sbx_limits_read(h->max, e);
 	if (r < 0)
 		return r;
 	collect_facts(h, agent);

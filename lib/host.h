@@ -87,6 +87,8 @@ struct sbx_host {
 	struct sbx_strv
 		path_dirs; /* come before the system's in PATH inside, as outside */
 	struct sbx_strv path_dirs_after; /* come after them */
+	unsigned long long
+		max[_SBX_LIMIT_MAX]; /* this process's own hard limits; ~0: none */
 };
 
 /* Where facts come from when not from this process; all optional, borrowed. */

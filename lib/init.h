@@ -4,9 +4,9 @@
  * behind /proc/1/exe; its descriptors are the runner's only word with it. */
 #pragma once
 
-#include "util.h"
+#include "plan.h"
 
-#define SBX_INIT_WORDS 10 /* on its command line, before the command */
+#define SBX_INIT_WORDS 11 /* on its command line, before the command */
 
 /* Bytes that it is told on the control channel, beside the numbers of signals. */
 enum sbx_init_word {
@@ -28,5 +28,7 @@ struct sbx_init_fds {
 	int command[3]; /* as in struct sbx_launch_opts */
 };
 
-/* Adds the words of its command line to argv, the command not included. skip: for mutants. */
-void sbx_init_words(struct sbx_strv *argv, const struct sbx_init_fds *fds, unsigned skip);
+/* Adds the words of its command line to argv, the command not included: the descriptors, and the
+ * limits of the plan. skip: for mutants. */
+void sbx_init_words(struct sbx_strv *argv, const struct sbx_init_fds *fds,
+	const struct sbx_plan *plan, unsigned skip);

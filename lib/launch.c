@@ -83,8 +83,8 @@ static int open_wires(struct wires *w, struct sbx_error *e)
 }
 
 static void command_line(struct sbx_strv *argv, const char *bwrap, int args_fd,
-	int image_fd, const struct wires *w, char *const cmd[],
-	const struct sbx_launch_opts *opts)
+	int image_fd, const struct wires *w, const struct sbx_plan *plan,
+	char *const cmd[], const struct sbx_launch_opts *opts)
 {
 	unsigned skip = opts->skip_steps;
 
@@ -101,14 +101,15 @@ static void command_line(struct sbx_strv *argv, const char *bwrap, int args_fd,
 				.keeper = w->keeper,
 				.command = { opts->command[0], opts->command[1],
 					opts->command[2] } },
-			skip / SBX_STEP_INIT_HIDE);
+			plan, skip / SBX_STEP_INIT_HIDE);
 	for (; *cmd; cmd++)
 		sbx_strv_add(argv, *cmd);
 }
 
 static int start_wired(struct sbx_launch *l, struct sbx_argv *a,
-	const struct sbx_resources *res, const struct sbx_host *h, char *const cmd[],
-	const struct sbx_launch_opts *opts, const struct wires *w, struct sbx_error *e)
+	const struct sbx_resources *res, const struct sbx_plan *plan,
+	const struct sbx_host *h, char *const cmd[], const struct sbx_launch_opts *opts,
+	const struct wires *w, struct sbx_error *e)
 {
 	SBX_CLEANUP_FD int args_fd = -1, image_fd = sbx_init_memfd();
 	SBX_CLEANUP_FREE char *packed = NULL;
@@ -124,7 +125,7 @@ static int start_wired(struct sbx_launch *l, struct sbx_argv *a,
 		r = args_fd < 0 ? -args_fd : -image_fd;
 		return sbx_error_set(e, SBX_E_SYSTEM, r, "memfd: %s", strerror(r));
 	}
-	command_line(&argv, h->bwrap.path, args_fd, image_fd, w, cmd, opts);
+	command_line(&argv, h->bwrap.path, args_fd, image_fd, w, plan, cmd, opts);
 	r = fork_child(l,
 		&(struct sbx_child){
 			.opts = opts,
@@ -143,14 +144,15 @@ static int start_wired(struct sbx_launch *l, struct sbx_argv *a,
 }
 
 static int start_rendered(struct sbx_launch *l, struct sbx_argv *a,
-	const struct sbx_resources *res, const struct sbx_host *h, char *const cmd[],
-	const struct sbx_launch_opts *opts, struct sbx_error *e)
+	const struct sbx_resources *res, const struct sbx_plan *plan,
+	const struct sbx_host *h, char *const cmd[], const struct sbx_launch_opts *opts,
+	struct sbx_error *e)
 {
 	struct wires w = { { -1, -1 }, { -1, -1 }, { -1, -1 }, l->keeper.sandbox };
 	int r = open_wires(&w, e);
 
 	if (r == 0)
-		r = start_wired(l, a, res, h, cmd, opts, &w, e);
+		r = start_wired(l, a, res, plan, h, cmd, opts, &w, e);
 	if (r == 0) {
 		l->status_fd = SBX_TAKE_FD(w.status[0]);
 		l->init_fd = SBX_TAKE_FD(w.said[0]);
@@ -228,7 +230,7 @@ int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *plan,
 	if (r == 0)
 		r = sbx_argv_render(&a, plan, res.fds, e);
 	if (r == 0)
-		r = start_rendered(&l, &a, &res, h, cmd, opts, e);
+		r = start_rendered(&l, &a, &res, plan, h, cmd, opts, e);
 	sbx_argv_done(&a);
 	sbx_resources_done(&res);
 	/* Without a pid 1 of ours nobody else speaks to the keeper. */
@@ -414,7 +416,8 @@ static void read_exit(
 	long long code = number_after(l->said, "exit "),
 		  sig = number_after(l->said, "signal "),
 		  err = number_after(l->said, "noexec "),
-		  unheld = number_after(l->said, "unheld ");
+		  unheld = number_after(l->said, "unheld "),
+		  unset = number_after(l->said, "unset ");
 
 	x->landlock = (int)number_after(l->said, "ready ");
 	if (timed_out) {
@@ -422,6 +425,9 @@ static void read_exit(
 	} else if (unheld >= 0) {
 		x->how = SBX_HOW_UNHELD;
 		x->code = (int)unheld;
+	} else if (unset >= 0) {
+		x->how = SBX_HOW_UNLIMITED;
+		x->code = (int)unset;
 	} else if (err >= 0) {
 		x->how = SBX_HOW_NOT_EXECUTED;
 		x->code = (int)err;

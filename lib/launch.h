@@ -39,7 +39,9 @@ enum sbx_step {
 	SBX_STEP_RELAY =
 		1 << 16, /* it stands between the command and the user's 0, 1, 2 */
 	SBX_STEP_SCREEN = 1 << 17, /* control sequences reach the screen alone */
-	SBX_STEP_ALL = (1 << 18) - 1,
+	/* What pid 1 does, again: */
+	SBX_STEP_INIT_LIMITS = 1 << 18, /* the limits of the plan */
+	SBX_STEP_ALL = (1 << 19) - 1,
 };
 
 #define SBX_LAUNCH_TERMINAL (-1)
@@ -88,6 +90,7 @@ enum sbx_how {
 	SBX_HOW_NOT_STARTED, /* bwrap ended without executing it */
 	SBX_HOW_NOT_EXECUTED, /* the sandbox was there, but not the command; code: errno */
 	SBX_HOW_UNHELD, /* the kernel's landlock refused; the command did not run; code: errno */
+	SBX_HOW_UNLIMITED, /* a limit cannot be set; the command did not run; code: errno */
 	SBX_HOW_KILLED, /* the monitor was killed by a signal */
 	SBX_HOW_ABORTED, /* a signal ended the start (relay.h); code: which one */
 	SBX_HOW_TIMEOUT, /* the deadline passed; everything was killed */

@@ -3,6 +3,7 @@
 #include "accounts.h"
 #include "baseline.h"
 #include "judge.h"
+#include "limit.h"
 #include "mounts.h"
 #include "path.h"
 #include "profiles.h"
@@ -27,6 +28,7 @@ static const char *const kind_names[_SBX_OP_MAX] = {
 	[SBX_OP_CHDIR] = "chdir",
 	[SBX_OP_REMOUNT_RO] = "remount-ro",
 	[SBX_OP_ENV] = "env",
+	[SBX_OP_LIMIT] = "limit",
 };
 
 const char *sbx_op_kind_name(enum sbx_op_kind kind)
@@ -419,7 +421,11 @@ int sbx_plan_build(struct sbx_plan *ret, const struct sbx_policy *p,
 		memcpy(plan.ops + plan.n, env.ops, env.n * sizeof(*env.ops));
 		plan.n += env.n;
 		m.n = env.n = 0; /* their operations belong to the plan now */
-		*ret = plan;
+		r = sbx_limits_add(&plan, p, h, e);
+		if (r < 0)
+			sbx_plan_done(&plan);
+		else
+			*ret = plan;
 	}
 	sbx_plan_done(&m);
 	sbx_plan_done(&env);

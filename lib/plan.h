@@ -5,7 +5,7 @@
  *   2. mounts     sorted parents first, so that the narrowest grant is the last word;
  *                 one operation a destination (read-only beats writable)
  *   3. closing    chdir, then the read-only remount of the root
- * plus the environment, which never goes into argv. bwrap applies mounts in this order, so
+ * plus the environment and the limits, which never go into bwrap's options. bwrap applies mounts in this order, so
  * the plan can be printed, simulated and mutated before anything runs.
  */
 #pragma once
@@ -28,6 +28,7 @@ enum sbx_op_kind {
 	SBX_OP_CHDIR, /* the payload starts in dst */
 	SBX_OP_REMOUNT_RO, /* dst itself, not its submounts, becomes read-only */
 	SBX_OP_ENV, /* variable dst has value src */
+	SBX_OP_LIMIT, /* resource dst (enum sbx_limit_kind), at most src: pid 1 sets it */
 	_SBX_OP_MAX,
 };
 

@@ -126,5 +126,10 @@ int sbx_policy_check(const struct sbx_policy *p, struct sbx_error *e)
 			return sbx_error_set(e, SBX_E_PATH_INVALID, 0,
 				"bind: '%s' is not an absolute path",
 				p->binds[i].path ? p->binds[i].path : "");
+	for (size_t i = 0; i < p->n_limits; i++)
+		if ((unsigned)p->limits[i].which >= _SBX_LIMIT_MAX)
+			return sbx_error_set(e, SBX_E_LIMIT, 0,
+				"policy: limit %d is out of range",
+				(int)p->limits[i].which);
 	return 0;
 }

@@ -40,6 +40,26 @@ enum sbx_allow {
 	_SBX_ALLOW_ALL = SBX_ALLOW_GIT_INIT,
 };
 
+/* What one process of the command's may use at most: prlimit(1)'s names. */
+enum sbx_limit_kind {
+	SBX_LIMIT_AS, /* bytes of address space */
+	SBX_LIMIT_CPU, /* seconds of processor time */
+	SBX_LIMIT_DATA, /* bytes of private writable memory */
+	SBX_LIMIT_FSIZE, /* bytes of a file that is written */
+	SBX_LIMIT_MEMLOCK, /* bytes of memory that cannot be swapped out */
+	SBX_LIMIT_NOFILE, /* open descriptors, plus one */
+	SBX_LIMIT_NPROC, /* processes in this sandbox, pid 1 included; all of the user's before
+			  * Linux 5.14; uid 0 of the host is not held by it */
+	SBX_LIMIT_STACK, /* bytes of the main thread's stack */
+	_SBX_LIMIT_MAX,
+};
+
+/* Soft and hard: nothing inside can raise it. */
+struct sbx_limit {
+	enum sbx_limit_kind which;
+	unsigned long long value;
+};
+
 struct sbx_policy {
 	const char *agent; /* a name in the agents table; NULL means "generic" */
 	enum sbx_profile profile;
@@ -51,6 +71,9 @@ struct sbx_policy {
 	const char *const *env; /* n_env further variable names to pass, or NULL */
 	size_t n_env;
 	unsigned allow; /* enum sbx_allow */
+	const struct sbx_limit
+		*limits; /* n_limits of them, or NULL; of two of a kind the last counts */
+	size_t n_limits;
 };
 
 /* Each pair is made from one table. _from_string returns 0 and writes *ret, or -EINVAL;
@@ -69,7 +92,7 @@ SBX_PUBLIC int sbx_allow_from_string(const char *s, enum sbx_allow *ret);
 /* The network mode in force: the policy's own, or the profile's default. */
 SBX_PUBLIC enum sbx_net sbx_policy_net(const struct sbx_policy *p);
 
-/* The policy checks that need no machine: enum ranges, variable names, bind paths. */
+/* The policy checks that need no machine: enum ranges, variable names, bind paths, limits. */
 SBX_PUBLIC int sbx_policy_check(const struct sbx_policy *p, struct sbx_error *e);
 
 /* True for [A-Za-z_][A-Za-z0-9_]*. */

@@ -14,6 +14,7 @@
 #include "host.h"
 #include "judge.h"
 #include "launch.h"
+#include "limit.h"
 #include "path.h"
 #include "plan.h"
 #include "policy.h"

@@ -38,7 +38,7 @@ static int wrap_plan(struct sbx_wrapped *w, char *const cmd[],
 				.control = -1,
 				.status = -1,
 				.keeper = -1 },
-			0);
+			plan, 0);
 		for (size_t i = 0; cmd[i]; i++)
 			sbx_strv_add(&w->argv, cmd[i]);
 		w->env = a.env;

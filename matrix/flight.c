@@ -292,6 +292,8 @@ static void describe(struct flight *f, const struct sbx_exit *x)
 	else if (x->how == SBX_HOW_UNHELD)
 		text = sbx_xasprintf("the kernel's landlock refused the domain: %s",
 			strerror(x->code));
+	else if (x->how == SBX_HOW_UNLIMITED)
+		text = sbx_xasprintf("a limit cannot be set: %s", strerror(x->code));
 	else if (x->how == SBX_HOW_EXITED)
 		text = sbx_xasprintf("the probe ended with status %d", x->code);
 	else

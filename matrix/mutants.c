@@ -61,6 +61,7 @@ static const struct {
 	{ "priority", SBX_STEP_PRIORITY, true },
 	{ "relay", SBX_STEP_RELAY, true },
 	{ "screen", SBX_STEP_SCREEN, true },
+	{ "init-limits", SBX_STEP_INIT_LIMITS, true },
 };
 
 /* Where several walls stand in front of one thing, each alone can be missed by nobody, and
@@ -199,7 +200,9 @@ static void drop_and_weaken(struct maker *m)
 		SBX_CLEANUP_FREE char *what =
 			sbx_xasprintf("drop:%s", sbx_op_kind_name(m->plan->ops[i].kind));
 
-		add(m, name_of(m, what, i), EDIT_DROP, i);
+		/* What binds nobody who keeps within it shows only where somebody does not. */
+		add(m, name_of(m, what, i), EDIT_DROP, i)->staged =
+			m->plan->ops[i].kind == SBX_OP_LIMIT;
 		weaken(m, i);
 	}
 }

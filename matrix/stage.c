@@ -57,6 +57,11 @@ static const struct stage stages[] = {
 	{ "priority", stage_priority, 1, { .skip_steps = SBX_STEP_PRIORITY } },
 	{ "groups", stage_groups, 1, { .skip_steps = SBX_STEP_GROUPS } },
 
+	{ "limits_held", stage_limits_held, 1, { .skip_steps = SBX_STEP_INIT_LIMITS } },
+	{ "limits_raised", stage_limits_raised, 1,
+		{ .skip_steps = SBX_STEP_INIT_LIMITS } },
+	{ "limits_nproc", stage_limits_nproc, 1, { .skip_steps = SBX_STEP_INIT_LIMITS } },
+
 	/* life cycle */
 	{ "killed_running", stage_killed_running, 1,
 		{ NO_INIT(SBX_STEP_DEATHSIG),

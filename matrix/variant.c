@@ -4,6 +4,38 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
+
+/* Every cell has all of them, so that each has its mutant: so wide that no act comes near. The
+ * scenarios about limits make them narrow. */
+static const struct sbx_limit wide[] = {
+	{ SBX_LIMIT_AS, 1ULL << 46 },
+	{ SBX_LIMIT_CPU, 24 * 3600 },
+	{ SBX_LIMIT_DATA, 1ULL << 45 },
+	{ SBX_LIMIT_FSIZE, 1ULL << 42 },
+	{ SBX_LIMIT_MEMLOCK, 32768 },
+	{ SBX_LIMIT_NOFILE, 4000 },
+	{ SBX_LIMIT_NPROC, 10000 },
+	{ SBX_LIMIT_STACK, 64 << 20 },
+};
+
+/* No more than whoever runs the cells has. */
+static void add_limits(struct sbx_policy *p)
+{
+	static struct sbx_limit limits[SBX_ARRAY_SIZE(wide)];
+	struct rlimit lim;
+
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(wide); i++) {
+		int resource = sbx_limit_resource(wide[i].which);
+
+		limits[i] = wide[i];
+		if (getrlimit((__rlimit_resource_t)resource, &lim) == 0 &&
+			lim.rlim_max <= limits[i].value)
+			limits[i].value = lim.rlim_max / 2;
+	}
+	p->limits = limits;
+	p->n_limits = SBX_ARRAY_SIZE(limits);
+}
 
 static struct sbx_policy policy_of(const struct cell *c, const struct scene *s)
 {
@@ -15,6 +47,7 @@ static struct sbx_policy policy_of(const struct cell *c, const struct scene *s)
 		sbx_fs_from_string(cell_value(c, AXIS_FS), &p.fs) < 0 ||
 		sbx_net_from_string(cell_value(c, AXIS_NET), &p.net) < 0)
 		abort();
+	add_limits(&p);
 	return p;
 }
 

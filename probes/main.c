@@ -13,7 +13,7 @@
 static const struct probe_op *const families[] = { probe_fs_write, probe_fs_read,
 	probe_proc, probe_net, probe_ipc, probe_sys, probe_self, probe_place, probe_run,
 	probe_fs_ways, probe_leave, probe_mounts, probe_surface, probe_peer, probe_works,
-	probe_stage };
+	probe_stage, probe_limit };
 
 static char input[524288];
 static char output[65536];

@@ -50,7 +50,7 @@ struct probe_op {
 extern const struct probe_op probe_fs_write[], probe_fs_read[], probe_proc[], probe_net[],
 	probe_ipc[], probe_sys[], probe_self[], probe_place[], probe_run[],
 	probe_fs_ways[], probe_leave[], probe_mounts[], probe_surface[], probe_peer[],
-	probe_works[], probe_stage[];
+	probe_works[], probe_stage[], probe_limit[];
 
 /* Results. probe_sys() takes what a system call returned: < 0 means errno counts. */
 void probe_sysresult(struct probe_result *r, long ret);

@@ -40,6 +40,7 @@ void t_host_debian(struct sbx_host *h, const char *workdir)
 		.bwrap.path = sbx_xstrdup("/usr/bin/bwrap"),
 		.workdir = { .real = sbx_xstrdup(workdir), .fd = -1, .is_dir = true },
 	};
+	memset(h->max, 0xff, sizeof(h->max));
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(debian_files); i++)
 		t_host_file(h, debian_files[i]);
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(debian_dirs); i++)

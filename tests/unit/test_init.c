@@ -38,7 +38,8 @@ static void forbid_landlock(void)
 		_exit(98);
 }
 
-static void start_after(struct child *c, char *const cmd[], void (*before)(void))
+static void start_limited(struct child *c, char *const cmd[], void (*before)(void),
+	const struct sbx_plan *plan)
 {
 	int control[2], status[2], image = sbx_init_memfd();
 	struct sbx_strv argv = { 0 };
@@ -51,7 +52,7 @@ static void start_after(struct child *c, char *const cmd[], void (*before)(void)
 			.control = control[0],
 			.status = status[1],
 			.keeper = -1 },
-		0);
+		plan, 0);
 	for (; *cmd; cmd++)
 		sbx_strv_add(&argv, *cmd);
 	c->pid = fork();
@@ -71,6 +72,11 @@ static void start_after(struct child *c, char *const cmd[], void (*before)(void)
 	close(status[1]);
 	c->control = control[1];
 	c->status = status[0];
+}
+
+static void start_after(struct child *c, char *const cmd[], void (*before)(void))
+{
+	start_limited(c, cmd, before, &(struct sbx_plan){ 0 });
 }
 
 static void start(struct child *c, char *const cmd[])
@@ -221,6 +227,53 @@ static void a_refused_domain_means_that_nothing_runs(void **state)
 	assert_string_equal(said, "unheld 13\nexit 125\n");
 }
 
+static int run_with_limit(const char *resource, const char *value, char *said, size_t max)
+{
+	char *const cmd[] = { (char *)"sh", (char *)"-c",
+		(char *)"[ $(ulimit -Sn).$(ulimit -Hn) = 64.64 ] && exit 42; exit 1",
+		NULL };
+	struct sbx_plan plan = { 0 };
+	struct child c;
+
+	sbx_plan_add(&plan, SBX_OP_LIMIT, value, resource, "x");
+	start_limited(&c, cmd, NULL, &plan);
+	sbx_plan_done(&plan);
+	return end(&c, said, max);
+}
+
+static void limits_are_the_commands_soft_and_hard(void **state)
+{
+	char said[256];
+
+	(void)state;
+	assert_int_equal(run_with_limit("nofile", "64", said, sizeof(said)), 42);
+}
+
+static void a_limit_that_cannot_be_set_means_that_nothing_runs(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "no such limit", "64" }, /* -1 for pid 1 */
+		{ "nofile", "64x" },
+		{ "nofile", "" },
+		{ "nofile", "-1" },
+		{ "nofile", "64," },
+		{ "nofile", "99999999999999999999" },
+	};
+	char said[256];
+
+	(void)state;
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(bad); i++) {
+		assert_int_equal(
+			run_with_limit(bad[i][0], bad[i][1], said, sizeof(said)), 125);
+		assert_int_equal(strncmp(said, "unset ", 6), 0);
+	}
+	/* What the kernel itself refuses: more descriptors than it has for anybody. */
+	assert_int_equal(
+		run_with_limit("nofile", "18446744073709551614", said, sizeof(said)),
+		125);
+	assert_string_equal(said, "unset 1\nexit 125\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +282,8 @@ int main(void)
 		cmocka_unit_test(it_ends_with_its_runner),
 		cmocka_unit_test(the_command_has_none_of_its_descriptors),
 		cmocka_unit_test(a_refused_domain_means_that_nothing_runs),
+		cmocka_unit_test(limits_are_the_commands_soft_and_hard),
+		cmocka_unit_test(a_limit_that_cannot_be_set_means_that_nothing_runs),
 	};
 
 	return codes() + cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,7 +303,7 @@ static void the_commands_words_are_no_options(void **state)
 	SBX_CLEANUP_FREE char *with = NULL, *without = NULL;
 	struct sbx_exit x;
 
-	write_fake(w, "echo $3 ${4%/*} ${13} ${14}");
+	write_fake(w, "echo $3 ${4%/*} ${14} ${15}");
 	with = output_of(w, 0, &x);
 	assert_string_equal(with, "-- /proc/self/fd -- /bin/true\n");
 	write_fake(w, "echo $3");

@@ -30,7 +30,12 @@ static void the_command_stands_after_the_dashes(void **state)
 	char *const cmd[] = { (char *)"--bind", (char *)"x y", NULL };
 	char *env[] = { (char *)"PATH=/usr/bin:/bin", (char *)"OPENAI_API_KEY=s3cr3t",
 		NULL };
-	struct sbx_policy p = { .agent = "codex", .workdir = work };
+	const struct sbx_limit limits[] = { { SBX_LIMIT_NOFILE, 64 },
+		{ SBX_LIMIT_CPU, 4096 } };
+	struct sbx_policy p = { .agent = "codex",
+		.workdir = work,
+		.limits = limits,
+		.n_limits = SBX_ARRAY_SIZE(limits) };
 	struct sbx_host_opts o = { .home = home, .environ = env, .bwrap = "/opt/bwrap" };
 	struct sbx_error e = { 0 };
 	struct sbx_wrapped w;
@@ -46,9 +51,11 @@ static void the_command_stands_after_the_dashes(void **state)
 	assert_int_equal(dashes, w.argv.n - 3 - SBX_INIT_WORDS);
 	assert_string_equal(w.argv.v[dashes + 3], "-1");
 	assert_string_equal(w.argv.v[dashes + 4], "-1");
-	assert_string_equal(w.argv.v[dashes + 10], "--");
-	assert_string_equal(w.argv.v[dashes + 11], "--bind");
-	assert_string_equal(w.argv.v[dashes + 12], "x y");
+	assert_string_equal(
+		w.argv.v[dashes + 10], "0=4096,7=64"); /* it sets the limits */
+	assert_string_equal(w.argv.v[dashes + 11], "--");
+	assert_string_equal(w.argv.v[dashes + 12], "--bind");
+	assert_string_equal(w.argv.v[dashes + 13], "x y");
 	/* rw by default, by its path: the caller has no descriptor of ours for it */
 	assert_true(index_of(&w.argv, work) > 0);
 	assert_int_equal(index_of(&w.argv, "--bind-fd"), -1);
