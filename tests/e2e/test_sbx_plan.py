@@ -73,8 +73,8 @@ def without_numbers(argv, fds=None):
     start = words.index("--") + 1
     end = words.index("--", start)
     assert words[start].startswith("/proc/self/fd/")
-    assert all(re.fullmatch("-?[0-9]+", w) for w in words[start + 1 : end])
-    words[start:end] = ["INIT"]
+    assert all(re.fullmatch("-?[0-9]+", w) for w in words[start + 1 : end - 1])
+    words[start:end] = ["INIT", words[end - 1]]  # the last one: limits
     return words
 
 
@@ -83,6 +83,7 @@ CELLS = [
     ("claude", "--profile", "strict"),
     ("claude", "--fs", "ro", "--net", "off"),
     ("claude", "--ro-bind", "/var/lib", "--env", "UNLISTED", "--", "-p", "a 'quoted' $word"),
+    ("generic", "--limit", "nofile=99", "--limit", "fsize=1K", "--", "echo", "x"),
     ("generic", "--", "echo", "x"),
 ]
 
