@@ -13,6 +13,7 @@
 #define VERSION_MS 5000
 #define INSIDE_MS 10000
 #define OUTPUT_MAX 16384
+#define CGROUP_MS 5000
 
 struct doctor {
 	const struct options *o;
@@ -68,6 +69,25 @@ static bool check_workdir(struct doctor *d, struct prepared *ret)
 		return true;
 	checks_add_error(&d->checks, CHECK_FAIL, NULL, "any dir", &e);
 	return false;
+}
+
+/* Before root becomes somebody else, as 'sbx run' does it. */
+static void check_cgroup(struct doctor *d)
+{
+	const struct sbx_policy wanted = { .memory = 1ULL << 40, .pids = 1 << 20 };
+	struct sbx_cgroup group = SBX_CGROUP_NONE;
+	struct sbx_plan plan = { 0 };
+	struct sbx_error e = { 0 };
+
+	sbx_cgroup_add(&plan, &wanted);
+	if (sbx_cgroup_make(&group, &plan, &e) < 0)
+		checks_add_error(&d->checks, CHECK_WARN, NULL, "cgroup", &e);
+	else
+		checks_add(&d->checks, CHECK_OK, NULL, "cgroup",
+			"--memory and --pids-limit can be had: %s was made and removed",
+			group.path);
+	sbx_cgroup_end(&group, CGROUP_MS);
+	sbx_plan_done(&plan);
 }
 
 static void check_bwrap(struct doctor *d, const struct prepared *p)
@@ -359,6 +379,7 @@ static void examine(struct doctor *d)
 {
 	struct prepared p;
 
+	check_cgroup(d);
 	if (!check_user(d))
 		return;
 	if (check_workdir(d, &p)) {

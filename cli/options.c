@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define LAUNCHES (CMD_RUN | CMD_PLAN | CMD_SESSION_NEW)
+/* Not of a session: its row does not say it, and a resumed one would be without. */
+#define ONE_RUN (CMD_RUN | CMD_PLAN)
 #define STARTS (CMD_RUN | CMD_SESSION_NEW | CMD_SESSION_RESUME)
 #define STORED (CMD_SESSION_LIST | CMD_SESSION_SHOW | CMD_SESSION_RESUME | CMD_SESSION_RM)
 #define ALL (LAUNCHES | CMD_DOCTOR | CMD_AGENTS | CMD_COMPLETION | CMD_SESSION | STORED)
@@ -30,8 +32,12 @@ const struct option_row options_rows[] = {
 		"a further variable to pass; may be repeated" },
 	{ "allow", KEY_ALLOW, ARG_VALUES, "WHAT", "git-init", LAUNCHES | CMD_DOCTOR,
 		"what is refused otherwise; git-init: make .git in a work dir without one" },
-	{ "limit", KEY_LIMIT, ARG_WORD, "NAME=VALUE", NULL, LAUNCHES | CMD_DOCTOR,
+	{ "limit", KEY_LIMIT, ARG_WORD, "NAME=VALUE", NULL, ONE_RUN | CMD_DOCTOR,
 		"what one process may use: as cpu data fsize memlock nofile nproc stack; repeatable" },
+	{ "memory", KEY_MEMORY, ARG_WORD, "SIZE", NULL, ONE_RUN,
+		"all memory of the sandbox together, 512M or 4G; needs a cgroup, see 'sbx doctor'" },
+	{ "pids-limit", KEY_PIDS_LIMIT, ARG_WORD, "N", NULL, ONE_RUN,
+		"processes and threads of the sandbox, two of them its own; needs a cgroup" },
 	{ "timeout", KEY_TIMEOUT, ARG_WORD, "SEC", NULL, STARTS,
 		"end it after so many seconds: TERM, and two seconds later KILL" },
 	{ "no-skip-permissions", KEY_NO_SKIP, ARG_NONE, NULL, NULL, LAUNCHES,
@@ -90,7 +96,14 @@ const struct command_row options_commands[] = {
 		"  {\"how\": \"exited\"|\"signal\"|\"timeout\"|\"error\"|\"unsandboxed\", \"status\": N, ...}\n"
 		"An unsandboxed agent takes the place of sbx, so that nothing is known of its end; where it\n"
 		"cannot be executed either, a line with \"error\" follows.\n\n"
-		"INT, TERM, HUP, QUIT, USR1, USR2, WINCH and CONT are passed on to the agent." },
+		"INT, TERM, HUP, QUIT, USR1, USR2, WINCH and CONT are passed on to the agent.\n\n"
+		"--limit sets what one process may use, with prlimit's names: as, data, fsize, memlock and\n"
+		"stack in bytes (4096, 64K, 512M, 4G), cpu in seconds, nofile and nproc as numbers. nproc\n"
+		"counts what runs in this sandbox, pid 1 included. Nothing inside can raise one; one above\n"
+		"your own is refused. --memory and --pids-limit count the sandbox as a whole, in a cgroup of\n"
+		"its own (v2, with its controllers, given to you: 'sbx doctor' tries it; often all it takes\n"
+		"is: systemd-run --user --scope -p Delegate=yes -- sbx run ...). What needs more memory is\n"
+		"killed as a whole: 137." },
 	{ CMD_PLAN, "plan", "[OPTION]... AGENT [-- ARG...]", true, false,
 		"print what 'sbx run' would run, and why; run nothing",
 		"Values of passed variables are never printed. Exit status: 0, or 125 for what 'sbx run'\n"
@@ -355,6 +368,27 @@ static int take_limit(struct options *o, const char *arg, struct sbx_error *e)
 	return 0;
 }
 
+static int take_memory(struct options *o, const char *arg, struct sbx_error *e)
+{
+	if (sbx_size_parse(&o->policy.memory, arg) == 0 && o->policy.memory > 0)
+		return 0;
+	sbx_error_set(e, SBX_E_USAGE, EINVAL,
+		"--memory: '%s' is not a number of bytes, which may end in K, M or G",
+		arg);
+	return -1;
+}
+
+/* Bubblewrap, pid 1 and the command are three. */
+static int take_pids_limit(struct options *o, const char *arg, struct sbx_error *e)
+{
+	int n;
+
+	if (number(&n, "pids-limit", arg, 3, INT_MAX, e) < 0)
+		return -1;
+	o->policy.pids = (unsigned long long)n;
+	return 0;
+}
+
 static enum format format_of(const char *text)
 {
 	if (strcmp(text, "text") == 0)
@@ -396,6 +430,10 @@ static int take(struct options *o, const struct option_row *r, const char *arg,
 		return take_allow(o, arg);
 	case KEY_LIMIT:
 		return take_limit(o, arg, e);
+	case KEY_MEMORY:
+		return take_memory(o, arg, e);
+	case KEY_PIDS_LIMIT:
+		return take_pids_limit(o, arg, e);
 	case KEY_TIMEOUT:
 		return number(&o->timeout_s, r->name, arg, 1, INT_MAX / 1000 - 10, e);
 	case KEY_NO_SKIP:
@@ -502,8 +540,10 @@ static int unknown(char *const *argv, int argc, int c, struct sbx_error *e)
 static int check_together(const struct options *o, struct sbx_error *e)
 {
 	static const int promises[] = { KEY_PROFILE, KEY_FS, KEY_NET, KEY_BIND,
-		KEY_RO_BIND, KEY_ENV, KEY_ALLOW, KEY_LIMIT, KEY_TIMEOUT,
-		KEY_ON_UNAVAILABLE };
+		KEY_RO_BIND, KEY_ENV, KEY_ALLOW, KEY_LIMIT, KEY_MEMORY, KEY_PIDS_LIMIT,
+		KEY_TIMEOUT, KEY_ON_UNAVAILABLE };
+	static const int bounds[] = { KEY_TIMEOUT, KEY_LIMIT, KEY_MEMORY,
+		KEY_PIDS_LIMIT };
 
 	if (o->as && o->allow_root) {
 		sbx_error_set(e, SBX_E_USAGE, EINVAL,
@@ -515,11 +555,13 @@ static int check_together(const struct options *o, struct sbx_error *e)
 			"--on-unavailable run-unsandboxed is refused for the profile strict");
 		return -1;
 	}
-	if (o->fall_back && o->timeout_s) {
-		sbx_error_set(e, SBX_E_USAGE, EINVAL,
-			"--timeout cannot be kept by --on-unavailable run-unsandboxed");
-		return -1;
-	}
+	for (size_t i = 0; o->fall_back && i < SBX_ARRAY_SIZE(bounds); i++)
+		if (options_given(o, bounds[i])) {
+			sbx_error_set(e, SBX_E_USAGE, EINVAL,
+				"--%s cannot be kept by --on-unavailable run-unsandboxed",
+				row_of(options_command("run"), bounds[i])->name);
+			return -1;
+		}
 	for (size_t i = 0; !o->sandbox && i < SBX_ARRAY_SIZE(promises); i++)
 		if (options_given(o, promises[i])) {
 			sbx_error_set(e, SBX_E_USAGE, EINVAL,

@@ -44,6 +44,8 @@ enum {
 	KEY_ENV,
 	KEY_ALLOW,
 	KEY_LIMIT,
+	KEY_MEMORY,
+	KEY_PIDS_LIMIT,
 	KEY_TIMEOUT,
 	KEY_NO_SKIP,
 	KEY_SANDBOX,
@@ -105,6 +107,7 @@ struct options {
 	char **args; /* after "--", NULL-ended, borrowed; NULL: there was no "--" */
 	enum format format;
 	const char *as; /* a user, or NULL */
+	const struct sbx_cgroup *cgroup; /* made before by root, or NULL; not parsed */
 	const char *bwrap; /* or NULL: searched for */
 	int timeout_s; /* 0: none */
 	int status_fd; /* -1: none */

@@ -102,6 +102,7 @@ static char *describe(const struct prepared *p, const struct sbx_op *op)
 	case SBX_OP_COPY:
 		return moved ? sbx_xasprintf("%s (from %s)", op->dst, op->src)
 			     : sbx_xstrdup(op->dst);
+	case SBX_OP_CGROUP:
 	case SBX_OP_LIMIT:
 		return sbx_xasprintf("%s=%s", op->dst, op->src);
 	case SBX_OP_SYMLINK:
@@ -141,7 +142,7 @@ static bool is_env(int kind)
 
 static bool is_limit(int kind)
 {
-	return kind == SBX_OP_LIMIT;
+	return kind == SBX_OP_LIMIT || kind == SBX_OP_CGROUP;
 }
 
 static bool is_tree(int kind)
@@ -163,7 +164,7 @@ static int print_text(const struct prepared *p, const struct options *o)
 	print_ops(p, "namespaces and privileges", is_flag);
 	print_ops(p, "what is where, parents first", is_tree);
 	print_ops(p, "environment", is_env);
-	if (p->policy.n_limits > 0)
+	if (p->policy.n_limits > 0 || p->policy.memory || p->policy.pids)
 		print_ops(p, "limits", is_limit);
 	prepare_withheld(&withheld, p);
 	printf("\n%zu variables are withheld%s", withheld.n,
@@ -232,6 +233,17 @@ static void without_reserved(struct sbx_plan *ret, const struct sbx_plan *plan)
 	}
 }
 
+/* Nobody would make the group. */
+static int check_no_cgroup(const struct prepared *p, struct sbx_error *e)
+{
+	if (p->policy.memory == 0 && p->policy.pids == 0)
+		return 0;
+	sbx_error_set(e, SBX_E_CGROUP, ENOTSUP,
+		"a pasted command line cannot keep --memory and --pids-limit");
+	sbx_error_remedy(e, "leave them out, or use 'sbx run'; --format json shows them");
+	return -1;
+}
+
 static int print_argv(const struct prepared *p, struct sbx_error *e)
 {
 	struct sbx_plan plan = { 0 };
@@ -239,6 +251,8 @@ static int print_argv(const struct prepared *p, struct sbx_error *e)
 	char self[PATH_MAX];
 	int rc;
 
+	if (check_no_cgroup(p, e) < 0)
+		return -1;
 	without_reserved(&plan, &p->plan);
 	rc = render(&r, p, &plan, e);
 	sbx_plan_done(&plan);

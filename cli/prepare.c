@@ -139,6 +139,7 @@ struct sbx_launch_opts prepare_launch_opts(const struct options *o)
 	struct sbx_launch_opts lo = SBX_LAUNCH_INHERIT;
 
 	lo.allow_root = o->allow_root;
+	lo.cgroup = o->cgroup;
 	return lo;
 }
 

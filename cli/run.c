@@ -13,6 +13,8 @@
 
 /* Between TERM and KILL: time for an agent to write its transcript. */
 #define LAST_WORDS_MS 2000
+/* Until a control group is gone. */
+#define CGROUP_MS 5000
 
 /* How it ended, for --status-fd. */
 struct outcome {
@@ -239,6 +241,8 @@ static int finish(const struct prepared *p, const struct options *o,
 
 	if (left)
 		tell_residue(left);
+	if (x->starved)
+		cli_warn("the kernel ended what needed more memory than --memory allows");
 	if (x->survivors)
 		cli_warn("processes outlived the sandbox and were killed");
 	if (x->how == SBX_HOW_ABORTED) {
@@ -350,25 +354,49 @@ int run_sandboxed(
 	return status;
 }
 
+/* Root's own group, before root becomes somebody who may not make one; the rest of the run as that
+ * one. */
+static int run_limited(const struct options *o, const struct sbx_agent *agent)
+{
+	struct sbx_cgroup group = SBX_CGROUP_NONE;
+	struct options limited = *o;
+	struct sbx_plan plan = { 0 };
+	struct sbx_error e = { 0 };
+	struct identity id = { 0 };
+	struct run_end end;
+	int r = 0, status;
+
+	if (geteuid() == 0 && o->sandbox) {
+		sbx_cgroup_add(&plan, &o->policy);
+		r = sbx_cgroup_make(&group, &plan, &e);
+		sbx_plan_done(&plan);
+		if (r == 0 && group.procs >= 0)
+			limited.cgroup = &group;
+	}
+	if (r == 0)
+		r = identity_assume(&id, o, agent, &e);
+	if (r == 0 && id.assumed)
+		fprintf(stderr, "sbx: started by root; runs as %s (uid %u)\n", id.name,
+			(unsigned)id.uid);
+	if (r < 0)
+		status = run_fail(o, &e);
+	else
+		status = o->sandbox ? run_sandboxed(&limited, agent, &end)
+				    : exec_plain(o, agent);
+	identity_done(&id);
+	sbx_cgroup_end(&group, CGROUP_MS);
+	return status;
+}
+
 int cmd_run(const struct options *o)
 {
 	const struct sbx_agent *agent;
 	struct sbx_error e = { 0 };
-	struct identity id = { 0 };
-	struct run_end end;
-	int status;
 
 	agent = prepare_agent(o, &e);
 	if (agent == NULL)
 		return run_fail(o, &e);
 	if (!o->sandbox && !o->as)
 		return exec_plain(o, agent);
-	if (identity_assume(&id, o, agent, &e) < 0)
-		return run_fail(o, &e);
-	if (id.assumed)
-		fprintf(stderr, "sbx: started by root; runs as %s (uid %u)\n", id.name,
-			(unsigned)id.uid);
-	status = o->sandbox ? run_sandboxed(o, agent, &end) : exec_plain(o, agent);
-	identity_done(&id);
-	return status;
+	return run_limited(o, agent);
 }

@@ -89,6 +89,7 @@ static int render_op(
 	case SBX_OP_REMOUNT_RO:
 		add_words(a, "--remount-ro", NULL, op->dst);
 		break;
+	case SBX_OP_CGROUP: /* the launch's own work */
 	case SBX_OP_LIMIT:
 		break; /* a word of pid 1's: init.h */
 	case SBX_OP_ENV:

@@ -132,8 +132,11 @@ static int harden(const struct sbx_child *c)
 int sbx_child_main(void *arg)
 {
 	const struct sbx_child *c = arg;
-	int r = harden(c);
+	int r = c->cgroup->procs < 0 ? 0 : sbx_cgroup_enter(c->cgroup);
 
+	*c->outside = r < 0;
+	if (r == 0)
+		r = harden(c);
 	if (r == 0)
 		r = place_stdio(c);
 	if (r == 0 && c->own_mounts) {

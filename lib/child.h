@@ -13,12 +13,14 @@ struct sbx_child {
 	char *const *argv;
 	char *const *envp;
 	const struct sbx_resources *res;
+	const struct sbx_cgroup *cgroup; /* to enter, when it is one */
 	const int *fds; /* further ones to inherit, ended by -1 */
 	pid_t parent;
 	const sigset_t *mask; /* the caller's, for the mutant that keeps it */
 	bool own_mounts; /* SBX_STEP_MOUNTS can be had here */
 	/* The child's word; the memory is shared until the exec. */
 	int *failed; /* -errno */
+	bool *outside; /* it was about the cgroup */
 	bool *private_mounts;
 };
 

@@ -37,6 +37,7 @@ static const char *const code_names[_SBX_CODE_MAX] = {
 	[SBX_E_PROGRAM_HIDDEN] = "program-not-visible",
 	[SBX_E_USER_UNKNOWN] = "user-unknown",
 	[SBX_E_LIMIT] = "limit",
+	[SBX_E_CGROUP] = "cgroup",
 	[SBX_E_USAGE] = "usage",
 	[SBX_E_STORE] = "session-store",
 	[SBX_E_STORE_VERSION] = "session-store-newer",

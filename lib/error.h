@@ -44,6 +44,7 @@ enum sbx_code {
 	SBX_E_PROGRAM_HIDDEN, /* it lies where nothing may be shown from */
 	SBX_E_USER_UNKNOWN, /* there is no such user to become */
 	SBX_E_LIMIT, /* a limit is no limit, or above what the caller has */
+	SBX_E_CGROUP, /* there is no control group to limit the sandbox with */
 	SBX_E_USAGE, /* the command line */
 	SBX_E_STORE, /* the store of sessions cannot be used */
 	SBX_E_STORE_VERSION, /* a newer sbx has written it */

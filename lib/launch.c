@@ -24,11 +24,14 @@
 
 static int fork_child(struct sbx_launch *l, struct sbx_child *c, struct sbx_error *e)
 {
+	bool outside = false;
 	sigset_t mask;
 	int r = 0;
 
 	/* cppcheck-suppress autoVariables ; the child is done with it before we return */
 	c->failed = &r;
+	/* cppcheck-suppress autoVariables ; likewise */
+	c->outside = &outside;
 	/* cppcheck-suppress autoVariables ; likewise */
 	c->mask = &mask;
 	c->private_mounts = &l->private_mounts;
@@ -36,6 +39,12 @@ static int fork_child(struct sbx_launch *l, struct sbx_child *c, struct sbx_erro
 	l->pid = sbx_clone(sbx_child_main, c, &mask);
 	if (l->pid < 0)
 		return sbx_error_set(e, SBX_E_SYSTEM, errno, "clone: %m");
+	if (outside) {
+		waitpid(l->pid, NULL, 0);
+		return sbx_error_set(e, SBX_E_CGROUP, -r,
+			"cgroup: %s cannot be entered: %s", c->cgroup->path,
+			strerror(-r));
+	}
 	if (r < 0) {
 		waitpid(l->pid, NULL, 0);
 		return sbx_error_set(e, r == -ENOENT ? SBX_E_NOT_INSTALLED : SBX_E_SYSTEM,
@@ -133,6 +142,7 @@ static int start_wired(struct sbx_launch *l, struct sbx_argv *a,
 			.argv = argv.v,
 			.envp = opts->skip_steps & SBX_STEP_ENV ? h->environ.v : a->env.v,
 			.res = res,
+			.cgroup = l->in ? l->in : &l->cgroup,
 			.own_mounts = !(opts->skip_steps & SBX_STEP_MOUNTS) &&
 				      sbx_mountns_available(),
 			.fds = (const int[]){ args_fd, image_fd, w->status[1], w->said[1],
@@ -221,10 +231,16 @@ int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *plan,
 	struct sbx_argv a = { 0 };
 	int r = check_allowed(h, opts, e);
 
-	if (r == 0)
-		r = sbx_keeper_start(&l.keeper, plan, h, e);
+	if (r == 0 && opts->cgroup == NULL)
+		r = sbx_cgroup_make(&l.cgroup, plan, e);
 	if (r < 0)
 		return r;
+	l.in = opts->cgroup;
+	r = sbx_keeper_start(&l.keeper, plan, h, e);
+	if (r < 0) {
+		sbx_cgroup_end(&l.cgroup, KILL_MS);
+		return r;
+	}
 	r = sbx_resources_open(
 		&res, plan, h, sbx_host_has_option(h, "--bind-fd"), opts->skip_filter, e);
 	if (r == 0)
@@ -236,10 +252,12 @@ int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *plan,
 	/* Without a pid 1 of ours nobody else speaks to the keeper. */
 	if (r == 0 && !(opts->skip_steps & SBX_STEP_INIT))
 		sbx_keeper_leave(&l.keeper);
-	if (r < 0)
+	if (r < 0) {
 		sbx_keeper_end(&l.keeper, GRACE_MS);
-	else
+		sbx_cgroup_end(&l.cgroup, KILL_MS);
+	} else {
 		*ret = l;
+	}
 	return r;
 }
 
@@ -436,6 +454,10 @@ static void read_exit(
 		x->how = SBX_HOW_EXITED;
 		x->code = code >= 0 ? (int)code : 128 + (int)sig;
 		x->signal = code >= 0 ? 0 : (int)sig;
+	} else if (x->starved && x->landlock >= 0) { /* all of it, pid 1 and bwrap too */
+		x->how = SBX_HOW_EXITED;
+		x->signal = SIGKILL;
+		x->code = 128 + SIGKILL;
 	} else if (WIFSIGNALED(status)) {
 		x->how = SBX_HOW_KILLED;
 		x->code = WTERMSIG(status);
@@ -461,6 +483,8 @@ int sbx_launch_wait(struct sbx_launch *l, int timeout_ms, struct sbx_exit *ret)
 	sbx_launch_pump(l);
 	x.survivors = reap_survivors(l);
 	sbx_keeper_end(&l->keeper, GRACE_MS);
+	x.starved = sbx_cgroup_starved(l->in ? l->in : &l->cgroup);
+	sbx_cgroup_end(&l->cgroup, KILL_MS);
 	read_exit(l, status, timed_out, &x);
 	*ret = x;
 	return 0;
@@ -475,6 +499,7 @@ void sbx_launch_done(struct sbx_launch *l)
 		sbx_launch_wait(l, KILL_MS, &x);
 	}
 	sbx_keeper_end(&l->keeper, GRACE_MS);
+	sbx_cgroup_end(&l->cgroup, KILL_MS);
 	sbx_close_fd(&l->pidfd);
 	sbx_close_fd(&l->status_fd);
 	sbx_close_fd(&l->init_fd);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "argv.h"
+#include "cgroup.h"
 #include "keeper.h"
 
 #include <sys/types.h>
@@ -52,6 +53,8 @@ struct sbx_launch_opts {
 	 * >= 3, SBX_LAUNCH_TERMINAL for a terminal of the sandbox's own, which only a relay can
 	 * look after (relay.h), or 0: as bwrap */
 	int command[3];
+	const struct sbx_cgroup
+		*cgroup; /* made before, for this plan; NULL: the launch makes it */
 	bool allow_root; /* uid 0 is refused otherwise */
 	unsigned skip_steps; /* enum sbx_step bits; 0 but for mutants */
 	const bool *skip_filter; /* as for sbx_filter_memfd(); NULL but for mutants */
@@ -69,6 +72,8 @@ struct sbx_launch {
 	pid_t child; /* the sandbox's pid 1, in the caller's numbers; 0: not known yet */
 	int child_pidfd; /* -1: not known, or gone before it could be opened */
 	bool private_mounts; /* what the host mounts during the session stays outside */
+	struct sbx_cgroup cgroup; /* its own, if the plan wants one and none was given */
+	const struct sbx_cgroup *in; /* the one that it is in, borrowed; NULL: its own */
 	struct sbx_keeper keeper; /* of the placeholders for reserved paths */
 	char report[1024]; /* bytes of status_fd */
 	size_t report_len;
@@ -83,6 +88,7 @@ struct sbx_launch {
 		.init_fd = -1,             \
 		.control_fd = -1,          \
 		.child_pidfd = -1,         \
+		.cgroup = SBX_CGROUP_NONE, \
 		.keeper = SBX_KEEPER_NONE })
 
 enum sbx_how {
@@ -101,6 +107,7 @@ struct sbx_exit {
 	int code; /* for EXITED: of the command; else of the monitor, or its signal */
 	int signal; /* for EXITED: the signal that ended the command, 0: none */
 	int landlock; /* ABI of the domain it was held by; 0: none; -1: it was not executed */
+	bool starved; /* the memory of its cgroup did not suffice, and the kernel ended it */
 	bool survivors; /* processes outlived the monitor by the grace time and were killed */
 };
 
@@ -134,7 +141,8 @@ SBX_PUBLIC void sbx_launch_done(struct sbx_launch *l);
 
 /* The one-call form for other launchers: command and policy in, command line out, no process
  * started. Execute argv.v with exactly env.v as environment and with the descriptors in fds
- * inherited (they are close-on-exec in the caller). The steps of enum sbx_step are then the
+ * inherited (they are close-on-exec in the caller). A policy with memory or pids is refused: no
+ * command line makes a cgroup. The steps of enum sbx_step are then the
  * caller's own duty. The caller ends *ret with sbx_wrapped_done(). */
 struct sbx_wrapped {
 	struct sbx_strv argv;

@@ -57,7 +57,7 @@ int sbx_limit_resource(enum sbx_limit_kind which)
 /* Digits, and for bytes at most one letter. False: something else, or too much. */
 static bool read_value(const char *s, bool bytes, unsigned long long *ret)
 {
-	static const char letters[] = "KMG";
+	static const char letters[] = "KMGkmg";
 	const char *letter;
 	unsigned long long v;
 	char *end;
@@ -69,7 +69,7 @@ static bool read_value(const char *s, bool bytes, unsigned long long *ret)
 	letter = bytes && *end ? strchr(letters, *end) : NULL;
 	if (errno || (*end && (letter == NULL || end[1])))
 		return false;
-	for (long k = letter ? letter - letters + 1 : 0; k > 0; k--)
+	for (long k = letter ? (letter - letters) % 3 + 1 : 0; k > 0; k--)
 		if (__builtin_mul_overflow(v, 1024ULL, &v))
 			return false;
 	*ret = v;
@@ -109,6 +109,11 @@ int sbx_limit_parse(struct sbx_limit *ret, const char *text, struct sbx_error *e
 			name, text + len + 1, wanted[rows[limit.which].unit]);
 	*ret = limit;
 	return 0;
+}
+
+int sbx_size_parse(unsigned long long *ret, const char *text)
+{
+	return read_value(text, true, ret) ? 0 : -EINVAL;
 }
 
 int sbx_limits_read(unsigned long long ret[_SBX_LIMIT_MAX], struct sbx_error *e)

@@ -2,6 +2,7 @@
 
 #include "accounts.h"
 #include "baseline.h"
+#include "cgroup.h"
 #include "judge.h"
 #include "limit.h"
 #include "mounts.h"
@@ -29,6 +30,7 @@ static const char *const kind_names[_SBX_OP_MAX] = {
 	[SBX_OP_REMOUNT_RO] = "remount-ro",
 	[SBX_OP_ENV] = "env",
 	[SBX_OP_LIMIT] = "limit",
+	[SBX_OP_CGROUP] = "cgroup",
 };
 
 const char *sbx_op_kind_name(enum sbx_op_kind kind)
@@ -421,6 +423,7 @@ int sbx_plan_build(struct sbx_plan *ret, const struct sbx_policy *p,
 		memcpy(plan.ops + plan.n, env.ops, env.n * sizeof(*env.ops));
 		plan.n += env.n;
 		m.n = env.n = 0; /* their operations belong to the plan now */
+		sbx_cgroup_add(&plan, p);
 		r = sbx_limits_add(&plan, p, h, e);
 		if (r < 0)
 			sbx_plan_done(&plan);

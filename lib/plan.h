@@ -29,6 +29,7 @@ enum sbx_op_kind {
 	SBX_OP_REMOUNT_RO, /* dst itself, not its submounts, becomes read-only */
 	SBX_OP_ENV, /* variable dst has value src */
 	SBX_OP_LIMIT, /* resource dst (enum sbx_limit_kind), at most src: pid 1 sets it */
+	SBX_OP_CGROUP, /* file dst of the sandbox's cgroup has value src: cgroup.h */
 	_SBX_OP_MAX,
 };
 

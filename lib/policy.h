@@ -74,6 +74,9 @@ struct sbx_policy {
 	const struct sbx_limit
 		*limits; /* n_limits of them, or NULL; of two of a kind the last counts */
 	size_t n_limits;
+	/* By a cgroup of the sandbox's own (cgroup.h); 0: not limited. */
+	unsigned long long memory; /* bytes, of all of it together; without swap */
+	unsigned long long pids; /* processes and threads, pid 1 and bwrap included */
 };
 
 /* Each pair is made from one table. _from_string returns 0 and writes *ret, or -EINVAL;

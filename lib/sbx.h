@@ -9,6 +9,7 @@
 #include "agents.h"
 #include "argv.h"
 #include "avail.h"
+#include "cgroup.h"
 #include "error.h"
 #include "filter.h"
 #include "host.h"

@@ -3,6 +3,7 @@
 #include "launch.h"
 #include "resources.h"
 
+#include <errno.h>
 #include <string.h>
 
 static void take_fds(struct sbx_wrapped *w, struct sbx_resources *res)
@@ -63,14 +64,25 @@ static void take_reserved(struct sbx_wrapped *w, struct sbx_plan *plan)
 	}
 }
 
+/* Nobody would make the group, and the limit would silently be none. */
+static int refuse_cgroup(const struct sbx_policy *p, struct sbx_error *e)
+{
+	if (p->memory == 0 && p->pids == 0)
+		return 0;
+	return sbx_error_set(e, SBX_E_CGROUP, ENOTSUP,
+		"a command line cannot carry a limit by cgroup (memory, pids): a launch can");
+}
+
 int sbx_wrap(struct sbx_wrapped *ret, char *const cmd[], const struct sbx_policy *p,
 	const struct sbx_host_opts *opts, struct sbx_error *e)
 {
 	struct sbx_wrapped w = { 0 };
 	struct sbx_plan plan = { 0 };
 	struct sbx_host h;
-	int r = sbx_host_read(&h, p, opts, e);
+	int r = refuse_cgroup(p, e);
 
+	if (r == 0)
+		r = sbx_host_read(&h, p, opts, e);
 	if (r < 0)
 		return r;
 	r = sbx_plan_build(&plan, p, &h, e);

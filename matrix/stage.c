@@ -61,6 +61,7 @@ static const struct stage stages[] = {
 	{ "limits_raised", stage_limits_raised, 1,
 		{ .skip_steps = SBX_STEP_INIT_LIMITS } },
 	{ "limits_nproc", stage_limits_nproc, 1, { .skip_steps = SBX_STEP_INIT_LIMITS } },
+	{ "limits_cgroup", stage_limits_cgroup, 1, { 0 } },
 
 	/* life cycle */
 	{ "killed_running", stage_killed_running, 1,

@@ -161,3 +161,44 @@ void stage_limits_nproc(struct play *p)
 		play_end_process(others[i]);
 	try_done(&t);
 }
+
+/* Whoever plays this has been given a cgroup to make others in. */
+static bool has_cgroup(const struct sbx_policy *wanted)
+{
+	struct sbx_cgroup group = SBX_CGROUP_NONE;
+	struct sbx_plan plan = { 0 };
+	struct sbx_error e = { 0 };
+	bool has;
+
+	sbx_cgroup_add(&plan, wanted);
+	has = sbx_cgroup_make(&group, &plan, &e) == 0;
+	sbx_cgroup_end(&group, PLAY_PATIENCE);
+	sbx_plan_done(&plan);
+	sbx_error_done(&e);
+	return has;
+}
+
+/* The cells themselves have no cgroup, since few machines give one: it is added here. */
+void stage_limits_cgroup(struct play *p)
+{
+	const struct sbx_policy wanted = { .pids = NPROC };
+	struct try t = TRY_INIT;
+
+	if (!has_cgroup(&wanted)) {
+		play_say(p, "none");
+		return;
+	}
+	try_act(&t, "limit_fork", NUMBER(NPROC));
+	if (try_plan(&t, p, NULL) == 0 && !p->outside)
+		sbx_cgroup_add(&t.prepared.plan, &wanted);
+	if (!t.is_prepared || try_start(&t, p, NULL) < 0) {
+		play_fail(p, "start");
+	} else {
+		try_go(&t, p);
+		try_end(&t);
+		if (*try_result(&t, 0) == '\0')
+			play_fail(p, "payload");
+		play_say(p, strcmp(try_result(&t, 0), "EAGAIN") == 0 ? "held" : "passed");
+	}
+	try_done(&t);
+}

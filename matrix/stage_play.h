@@ -187,6 +187,7 @@ void stage_groups(struct play *p);
 void stage_limits_held(struct play *p);
 void stage_limits_raised(struct play *p);
 void stage_limits_nproc(struct play *p);
+void stage_limits_cgroup(struct play *p);
 void stage_killed_running(struct play *p);
 void stage_killed_before(struct play *p);
 void stage_killed_at_start(struct play *p);

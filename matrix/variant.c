@@ -10,7 +10,7 @@
  * scenarios about limits make them narrow. */
 static const struct sbx_limit wide[] = {
 	{ SBX_LIMIT_AS, 1ULL << 46 },
-	{ SBX_LIMIT_CPU, 24 * 3600 },
+	{ SBX_LIMIT_CPU, 86400 },
 	{ SBX_LIMIT_DATA, 1ULL << 45 },
 	{ SBX_LIMIT_FSIZE, 1ULL << 42 },
 	{ SBX_LIMIT_MEMLOCK, 32768 },

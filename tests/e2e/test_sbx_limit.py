@@ -119,3 +119,13 @@ def test_the_runner_itself_is_not_limited(world):
     """It relays more than the command may write to a file."""
     result, _ = inside(world, "head -c 100000 /dev/zero | tr '\\0' x", "fsize=1K")
     assert (result.returncode, len(result.stdout)) == (0, 100000)
+
+
+def test_limits_of_the_whole_are_in_the_plan_and_in_no_pasted_line(world):
+    words = ("--memory", "1G", "--pids-limit", "30", "--", "true")
+    ops = json.loads(world.run("plan", "--format", "json", *words).stdout)["operations"]
+    limits = {op["dst"]: op["src"] for op in ops if op["kind"] == "cgroup"}
+    wanted = {"memory.max": str(1 << 30), "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": "30"}
+    assert limits == wanted
+    result = world.run("plan", "--format", "argv", *words)
+    assert (result.returncode, result.stdout) == (125, "") and "cannot keep --memory" in result.stderr

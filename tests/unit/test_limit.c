@@ -18,6 +18,8 @@ static const struct row {
 	{ "kilo", "stack=8K", SBX_LIMIT_STACK, 8192, NULL },
 	{ "mega", "memlock=2M", SBX_LIMIT_MEMLOCK, 2 << 20, NULL },
 	{ "giga", "as=4G", SBX_LIMIT_AS, 4ULL << 30, NULL },
+	{ "small letters", "as=4g", SBX_LIMIT_AS, 4ULL << 30, NULL },
+	{ "another small one", "stack=8k", SBX_LIMIT_STACK, 8192, NULL },
 	{ "the most", "data=18446744073709551614", SBX_LIMIT_DATA, ~0ULL - 1, NULL },
 	{ "seconds", "cpu=60", SBX_LIMIT_CPU, 60, NULL },
 	{ "seconds have no letters", "cpu=1K", -1, 0, "a number of seconds" },

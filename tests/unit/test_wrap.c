@@ -88,11 +88,29 @@ static void a_refused_work_dir_gives_no_command_line(void **state)
 	sbx_error_done(&e);
 }
 
+static void what_a_command_line_cannot_keep_is_refused(void **state)
+{
+	char *const cmd[] = { (char *)"true", NULL };
+	struct sbx_policy both[] = { { .memory = 1 << 30 }, { .pids = 9 } };
+
+	(void)state;
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(both); i++) {
+		struct sbx_error e = { 0 };
+		struct sbx_wrapped w = { 0 };
+
+		assert_true(sbx_wrap(&w, cmd, &both[i], NULL, &e) < 0);
+		assert_int_equal(e.code, SBX_E_CGROUP);
+		assert_null(w.argv.v);
+		sbx_error_done(&e);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_command_stands_after_the_dashes),
 		cmocka_unit_test(a_refused_work_dir_gives_no_command_line),
+		cmocka_unit_test(what_a_command_line_cannot_keep_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
