@@ -56,6 +56,7 @@ def delegated():
     """A group of the user's with controllers, and one below it to be in."""
     (TOP / "cgroup.subtree_control").write_text(CONTROLLERS)
     group = pathlib.Path(tempfile.mkdtemp(prefix="delegated-", dir=TOP))
+    group.chmod(0o755)
     (group / "cgroup.subtree_control").write_text(CONTROLLERS)
     (group / "self").mkdir()
     give(group)
