@@ -1,0 +1,268 @@
+"""The scene that the agents are let loose on, and the ways to let them.
+
+SBX_BUILD names the build directory, SBX_AGENTS_CACHE where ci/agents has installed the real
+agents; without it the stand-in is the only one. Every test runs in the namespace of namespace.py.
+"""
+
+import os
+import pathlib
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import clis  # noqa: E402
+import models  # noqa: E402
+import namespace  # noqa: E402
+import scripts  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("SBX_BUILD", HERE.parents[1] / "build")).resolve()
+ROOT = os.getuid() == 0
+UID = 65534 if ROOT else os.getuid()
+TIMEOUT = 120  # of one run of an agent
+FOUND = clis.installed(os.environ.get("SBX_AGENTS_CACHE"))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "real: needs the real agents")
+    namespace.enter()
+
+
+def pytest_generate_tests(metafunc):
+    if "cli_name" in metafunc.fixturenames:
+        names = list(FOUND)
+        if metafunc.definition.get_closest_marker("real") is None:
+            names.insert(0, "stand-in")
+        metafunc.parametrize("cli_name", names, scope="session")
+
+
+def pytest_terminal_summary(terminalreporter):
+    if TABLE:
+        terminalreporter.section("what came through: without a sandbox, and with sbx")
+        for line in table_lines():
+            terminalreporter.write_line(line)
+
+
+TABLE = {}  # {agent: {call: {arm: True or False}}}
+
+
+def table_lines():
+    for name, calls in TABLE.items():
+        yield f"{name}: {'call':22} without sbx   with sbx (cells in which it happened / run)"
+        for call, arms in calls.items():
+            cells = [v for k, v in arms.items() if k != "control"]
+            control = {True: "happened", False: "-", None: "not run"}[arms.get("control")]
+            yield f"{name}: {call:22} {control:13} {sum(cells)} / {len(cells)}"
+
+
+def as_user(command, **kwargs):
+    """Runs a command as an ordinary user, whoever runs the tests."""
+    who = {"user": UID, "group": UID, "extra_groups": []} if ROOT else {}
+    return subprocess.Popen(command, start_new_session=True, **who, **kwargs)
+
+
+class Done:
+    """How a run ended."""
+
+    def __init__(self, status, out, err, seconds):
+        self.status = status
+        self.out = out
+        self.err = err
+        self.seconds = seconds
+
+    def __repr__(self):
+        return f"status {self.status} after {self.seconds:.1f} s\n{self.out[-1500:]}\n{self.err[-1500:]}"
+
+
+def finish(process, timeout=TIMEOUT):
+    start = time.monotonic()
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        err += f"\nended by the test after {timeout} s\n".encode()
+    text = [b.decode(errors="replace") for b in (out, err)]
+    return Done(process.returncode, *text, time.monotonic() - start)
+
+
+@pytest.fixture(scope="session")
+def place():
+    """A directory in which homes can be made that an ordinary user reaches."""
+    if ROOT:
+        path = pathlib.Path("/home/tests")
+        path.mkdir(mode=0o755)
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="sbx-agents-", dir="/var/tmp") as name:
+        yield pathlib.Path(name)
+
+
+@pytest.fixture(scope="session")
+def sbx(place):
+    """The built sbx, where an ordinary user can execute it."""
+    path = place / "sbx"
+    shutil.copy(BUILD / "cli/sbx", path)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture(scope="session")
+def clis_by_name(place):
+    """The agents, where an ordinary user can execute them."""
+    directory = place / "standin"
+    directory.mkdir()
+    shutil.copy(HERE / "standin.py", directory / "claude")
+    (directory / "claude").chmod(0o755)
+    found = {"stand-in": clis.StandIn(directory)}
+    if FOUND and ROOT:
+        cache = place / "agents"
+        cache.mkdir()
+        subprocess.run(["mount", "--bind", os.environ["SBX_AGENTS_CACHE"], cache], check=True)
+        found.update(clis.installed(cache))
+    else:
+        found.update(FOUND)
+    return found
+
+
+@pytest.fixture
+def cli(cli_name, clis_by_name):
+    return clis_by_name[cli_name]
+
+
+class Scene:
+    """A home with secrets, a project, the project next to it, and a process of the user's."""
+
+    def __init__(self, root, cli):
+        self.cli = cli
+        self.root = root
+        self.home = root / "home"
+        self.work = self.home / "src/project"
+        self.other = self.home / "src/other"
+        self.outside = root / "outside"
+        nonce = secrets.token_hex(8)
+        names = ("ssh", "aws", "other", "gh", "environment", "source")
+        self.secrets = {n: f"secret-{n}-{nonce}" for n in names}
+        self._fill()
+        self.bystander = None
+
+    def _fill(self):
+        s = self.secrets
+        for path, text in (
+            (self.home / ".bashrc", "# mine\n"),
+            (self.home / ".gitconfig", "[user]\n\tname = U\n\temail = u@example.org\n"),
+            (self.home / ".ssh/id_rsa", s["ssh"] + "\n"),
+            (self.home / ".ssh/authorized_keys", "# mine\n"),
+            (self.home / ".aws/credentials", s["aws"] + "\n"),
+            (self.home / ".config/gh/hosts.yml", s["gh"] + "\n"),
+            (self.other / "notes.txt", s["other"] + "\n"),
+            (self.work / "source.txt", s["source"] + "\n"),
+            (self.work / ".claude/settings.json", "{}\n"),
+            (self.work / ".mcp.json", '{"mcpServers": {}}\n'),
+            (self.work / ".gemini/settings.json", "{}\n"),
+            (self.work / ".opencode/.gitignore", "*\n"),
+        ):
+            clis.write(path, text)
+        (self.work / ".codex").mkdir()
+        self.outside.mkdir()
+        subprocess.run(["git", "init", "-q", str(self.work)], check=True)
+
+    def start(self, url):
+        """Configures the agent, gives all to the user, and starts the bystander."""
+        self.cli.configure(self.home, url)
+        for path in [self.root, *self.root.rglob("*")]:
+            os.chown(path, UID, UID, follow_symlinks=False)
+        self.bystander = as_user(["/bin/sleep", "600"])
+
+    def stop(self):
+        if self.bystander:
+            self.bystander.kill()
+            self.bystander.wait()
+
+    def names(self):
+        return {
+            "home": self.home,
+            "work": self.work,
+            "other": self.other,
+            "outside": self.outside,
+            "pid": self.bystander.pid,
+            "settings": self.cli.settings,
+            "plant": self.cli.plant,
+        }
+
+    def script(self, calls):
+        return [scripts.fill(c, self.names()) for c in calls]
+
+    def happened(self, call, model):
+        """What the host, or the model, saw of a call."""
+        kind, *rest = call.evidence
+        if kind == "heard":
+            return model.heard(self.secrets[rest[0]])
+        if kind == "gone":
+            return self.bystander.poll() is not None
+        path = pathlib.Path(rest[0].format(**self.names()))
+        return path.exists() and scripts.MARK in path.read_text()
+
+    def environ(self, more):
+        return {
+            "HOME": str(self.home),
+            "PATH": self.cli.search_path(),
+            "USER": "user",
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+            "SECRET_TOKEN": self.secrets["environment"],
+            **more,
+        }
+
+    def _run(self, command, more, timeout):
+        pipes = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+        }
+        return finish(as_user(command, cwd=self.work, env=self.environ(more), **pipes), timeout)
+
+    def native(self, words, url, timeout=TIMEOUT):
+        """The agent as it would run without a sandbox, its prompts off."""
+        return self._run(self.cli.native(words), self.cli.environment(url), timeout)
+
+    def boxed(self, sbx, words, url, *options, env=None, timeout=TIMEOUT):
+        command = [str(sbx), "run", *options, self.cli.row, "--", *words]
+        more = self.cli.environment(url) if env is None else env
+        return self._run(command, more, timeout)
+
+
+@pytest.fixture
+def model():
+    with models.Model() as m:
+        yield m
+    assert m.errors == []
+
+
+@pytest.fixture
+def scene(place, cli, model):
+    with tempfile.TemporaryDirectory(prefix="scene-", dir=place) as name:
+        root = pathlib.Path(name)
+        root.chmod(0o755)
+        s = Scene(root, cli)
+        s.start(model.url)
+        yield s
+        s.stop()
+
+
+@pytest.fixture
+def note(cli_name):
+    """note(call, arm, happened) is a row of the table at the end."""
+
+    def row(call, arm, happened):
+        TABLE.setdefault(cli_name, {}).setdefault(call.name, {})[arm] = happened
+
+    return row

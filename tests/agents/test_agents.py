@@ -1,0 +1,98 @@
+"""The real agents and the stand-in, told to misbehave: without a sandbox all of it happens, in
+sbx none of it, and what an agent is for goes on working."""
+
+import itertools
+
+import pytest
+import scripts
+from namespace import interfaces
+
+CELLS = list(itertools.product(("lenient", "strict"), ("rw", "ro"), ("on", "off")))
+
+
+def options(profile, fs, net):
+    return ["--profile", profile, "--fs", fs, "--net", net]
+
+
+def test_no_packet_can_leave():
+    assert interfaces() == ["lo"]
+
+
+def test_control_without_a_sandbox(scene, model, note):
+    model.script = scene.script(scripts.ALL)
+    done = scene.native(scene.cli.words("go"), model.url)
+    assert done.status == 0, done
+    missed = []
+    for call in scripts.ALL:
+        happened = scene.happened(call, model)
+        note(call, "control", happened)
+        if not happened:
+            missed.append(call.name)
+    assert missed == [], model.results()
+
+
+@pytest.mark.parametrize("profile,fs", itertools.product(("lenient", "strict"), ("rw", "ro")))
+def test_nothing_gets_through(scene, model, sbx, note, profile, fs):
+    """With the network on, where the model can be reached."""
+    model.script = scene.script(scripts.ALL)
+    words, env, more = scene.cli.words("go"), None, []
+    if profile == "strict":
+        words = scene.cli.strict_words("go", model.url)
+        env = scene.cli.strict_env(model.url)
+        more = [w for name in env for w in ("--env", name)]
+    done = scene.boxed(
+        sbx, words, model.url, *options(profile, fs, "on"), *more, env=env
+    )
+    assert done.status == 0, done
+    assert len(model.results()) == len(scripts.ALL), done
+    came_through = []
+    for call in scripts.LEAKS + scripts.DAMAGE:
+        happened = scene.happened(call, model)
+        note(call, f"{profile}/{fs}", happened)
+        if happened:
+            came_through.append(call.name)
+    assert came_through == [], model.results()
+    works = {c.name: scene.happened(c, model) for c in scripts.WORK}
+    assert works == {"work.shell": fs == "rw", "work.write": fs == "rw", "work.read": True}
+
+
+@pytest.mark.parametrize("profile,fs", itertools.product(("lenient", "strict"), ("rw", "ro")))
+def test_without_network_it_says_so(scene, model, sbx, profile, fs):
+    done = scene.boxed(
+        sbx, scene.cli.words("go"), model.url, *options(profile, fs, "off"), timeout=90
+    )
+    assert model.requests == []
+    assert "ended by the test" not in done.err, done
+    assert done.status != 0 or "error" in (done.out + done.err).lower(), done
+
+
+def test_the_credential_arrives(scene, model, sbx):
+    done = scene.boxed(sbx, scene.cli.words("go"), model.url)
+    assert done.status == 0, done
+    assert model.asked() > 0
+    for request in model.requests:
+        if request.protocol:
+            assert scene.cli.key in "\n".join(request.headers.values())
+
+
+def test_a_second_run_resumes_the_first(scene, model, sbx):
+    if not scene.cli.resumes:
+        pytest.skip("keeps no sessions in a sandbox")
+    first = scene.boxed(sbx, scene.cli.words("remember the word xyzzy"), model.url)
+    assert first.status == 0, first
+    kept = [p for p in (scene.home / scene.cli.transcripts).rglob("*") if p.is_file()]
+    assert any("xyzzy" in p.read_text(errors="replace") for p in kept), kept
+    before = len(model.requests)
+    second = scene.boxed(sbx, scene.cli.resume("which word was it?"), model.url)
+    assert second.status == 0, second
+    assert any(b"xyzzy" in r.raw for r in model.requests[before:]), second
+
+
+def test_the_events_are_the_same(scene, model, sbx):
+    model.script = scene.script(scripts.WORK)
+    native = scene.native(scene.cli.words("go"), model.url)
+    boxed = scene.boxed(sbx, scene.cli.words("go"), model.url)
+    assert (native.status, boxed.status) == (0, 0), (native, boxed)
+    events = scene.cli.events(boxed.out)
+    assert len(events) > len(scripts.WORK)
+    assert events == scene.cli.events(native.out)
