@@ -59,11 +59,26 @@ const struct sbx_agent *prepare_agent(const struct options *o, struct sbx_error 
 	return agent;
 }
 
+/* Does the first word name a subcommand that takes the flags behind it only? */
+static bool flags_stand_behind(const struct sbx_agent *agent, char *const *args)
+{
+	const char *const *name = agent->skip_behind;
+
+	if (args == NULL || *args == NULL)
+		return false;
+	for (; name && *name; name++)
+		if (strcmp(*name, *args) == 0)
+			return true;
+	return false;
+}
+
 void prepare_command(
 	struct sbx_strv *ret, const struct sbx_agent *agent, char *const *args, bool skip)
 {
 	if (agent->command)
 		sbx_strv_add(ret, agent->command);
+	if (skip && flags_stand_behind(agent, args))
+		sbx_strv_add(ret, *args++);
 	for (size_t i = 0; skip && agent->skip_flags[i]; i++)
 		sbx_strv_add(ret, agent->skip_flags[i]);
 	for (; args && *args; args++)

@@ -140,6 +140,7 @@ static const struct sbx_agent agents[] = {
 		.name = "opencode",
 		.command = "opencode",
 		.skip_flags = NAMES("--auto"),
+		.skip_behind = NAMES("run"), /* "opencode --auto run" prints its help */
 		.roots = NAMES(".config/opencode", ".local/share/opencode",
 			".local/state/opencode", ".cache/opencode"),
 		.paths = PATHS({ ".config/opencode/opencode.json", EXEC,
@@ -191,6 +192,7 @@ static const struct sbx_agent agents[] = {
 		.name = "kiro",
 		.command = "kiro-cli",
 		.skip_flags = NAMES("--trust-all-tools"),
+		.skip_behind = NAMES("chat"),
 		.roots = NAMES(".kiro", ".local/share/kiro-cli"),
 		.paths = PATHS({ ".kiro/settings", EXEC, "names MCP servers" },
 			{ ".kiro/agents", EXEC, "sub-agents and their hooks" },

@@ -56,6 +56,8 @@ struct sbx_agent {
 	const char *name;
 	const char *command; /* program name; NULL for generic */
 	const char *const *skip_flags; /* switch permission prompts off; NULL-ended */
+	/* Subcommands that know the flags only behind them; NULL-ended, NULL: none */
+	const char *const *skip_behind;
 	const char *const *roots; /* state roots, for refusing work dirs; NULL-ended */
 	const struct sbx_agent_path *paths; /* ended by .path == NULL */
 	const char *const *env; /* names passed where keys are; NULL-ended */

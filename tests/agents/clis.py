@@ -28,6 +28,7 @@ class Cli:
     plant = ""  # a file below HOME that it would run or obey later
     transcripts = ""  # kept on the host
     resumes = True
+    refuses = {}  # {call: why}: what it does not do even when its prompts are off
 
     def __init__(self, path, node=None):
         self.path = pathlib.Path(path)  # the directory that holds the command
@@ -163,6 +164,10 @@ class Gemini(Cli):
     settings = ".gemini/settings.json"
     plant = ".gemini/commands/planted.toml"
     transcripts = ".gemini/tmp"
+    refuses = {
+        "leak.aws": "its file tools know the work dir only",
+        "other.write": "its file tools know the work dir only",
+    }
     config = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "privacy": {"usageStatisticsEnabled": False},
@@ -209,7 +214,8 @@ class Opencode(Cli):
 
     def configure(self, home, url):
         write(home / ".config/opencode/opencode.json", '{"autoupdate": false}\n')
-        write(home / ".config/opencode/plugin/mine.js", "export const Mine = async () => ({})\n")
+        # with a plugin in it, every start waits 70 s for a package registry that is not there
+        (home / ".config/opencode/plugin").mkdir()
         (home / ".local/share/opencode").mkdir(parents=True)
 
     def environment(self, url):
