@@ -33,6 +33,8 @@ static void print_one(const struct sbx_agent *a)
 		print_words("takes a conversation up again by", a->resume->again);
 		printf("which one: %s\n", a->resume->why);
 	}
+	if (a->skip_behind)
+		print_words("behind one of these", a->skip_behind);
 	for (const struct sbx_agent_path *p = a->paths; p->path; p++)
 		printf("%-17s %s%-32s %s\n", sbx_path_mode_name(p->mode),
 			p->path[0] == '/' ? "" : "~/", p->path, p->why);

@@ -28,6 +28,7 @@ class Cli:
     plant = ""  # a file below HOME that it would run or obey later
     transcripts = ""  # kept on the host
     resumes = True
+    offline = re.compile("")  # what it says when the model cannot be reached
     refuses = {}  # {call: why}: what it does not do even when its prompts are off
 
     def __init__(self, path, node=None):
@@ -75,6 +76,7 @@ class Claude(Cli):
     key = "sk-ant-fake-0a1b2c3d"
     settings = ".claude/settings.json"
     plant = ".claude/hooks/planted.sh"
+    offline = re.compile("api_retry|ECONNREFUSED")
     transcripts = ".claude/projects"
 
     def configure(self, home, url):
@@ -110,6 +112,8 @@ class Claude(Cli):
 class StandIn(Claude):
     """A small program that speaks claude's protocol, for machines without the real ones."""
 
+    offline = re.compile("no model")
+
     def words(self, prompt):
         return ["-p", prompt]
 
@@ -121,6 +125,7 @@ class Codex(Cli):
     key = "sk-fake-codex-4d5e6f"
     settings = ".codex/config.toml"
     plant = ".codex/skills/planted/SKILL.md"
+    offline = re.compile("waiting for network|error sending request")
     transcripts = ".codex/sessions"
     provider = {"name": "mock", "wire_api": "responses", "request_max_retries": 0}
 
@@ -163,6 +168,7 @@ class Gemini(Cli):
     key = "AIza-fake-gemini-7a8b"
     settings = ".gemini/settings.json"
     plant = ".gemini/commands/planted.toml"
+    offline = re.compile("fetch failed|ECONNREFUSED|ECONN|network", re.I)
     transcripts = ".gemini/tmp"
     refuses = {
         "leak.aws": "its file tools know the work dir only",
@@ -209,6 +215,7 @@ class Opencode(Cli):
     key = "sk-fake-opencode-9c0d"
     settings = ".config/opencode/opencode.json"
     plant = ".config/opencode/plugin/planted.js"
+    offline = re.compile("unable to connect|ECONNREFUSED|connect", re.I)
     transcripts = ".local/share/opencode"
     resumes = False  # its sessions lie in one database, beside its keys
 

@@ -4,6 +4,7 @@ SBX_BUILD names the build directory, SBX_AGENTS_CACHE where ci/agents has instal
 agents; without it the stand-in is the only one. Every test runs in the namespace of namespace.py.
 """
 
+import json
 import os
 import pathlib
 import secrets
@@ -28,20 +29,21 @@ BUILD = pathlib.Path(os.environ.get("SBX_BUILD", HERE.parents[1] / "build")).res
 ROOT = os.getuid() == 0
 UID = 65534 if ROOT else os.getuid()
 TIMEOUT = 120  # of one run of an agent
+REQUIRED = os.environ.get("SBX_AGENTS") == "1"
+HOMES = []  # where namespace.enter() has made room for homes
 FOUND = clis.installed(os.environ.get("SBX_AGENTS_CACHE"))
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "real: needs the real agents")
-    namespace.enter()
+    if REQUIRED and sorted(FOUND) != sorted(clis.REAL):
+        pytest.exit(f"not installed: {sorted(set(clis.REAL) - set(FOUND))}; run ci/agents", 4)
+    needed = [HERE, BUILD, *(cli.path.resolve() for cli in FOUND.values())]
+    HOMES.append(namespace.enter(needed))
 
 
 def pytest_generate_tests(metafunc):
     if "cli_name" in metafunc.fixturenames:
-        names = list(FOUND)
-        if metafunc.definition.get_closest_marker("real") is None:
-            names.insert(0, "stand-in")
-        metafunc.parametrize("cli_name", names, scope="session")
+        metafunc.parametrize("cli_name", ["stand-in", *FOUND], scope="session")
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -97,8 +99,8 @@ def finish(process, timeout=TIMEOUT):
 @pytest.fixture(scope="session")
 def place():
     """A directory in which homes can be made that an ordinary user reaches."""
-    if ROOT:
-        path = pathlib.Path("/home/tests")
+    if HOMES[0]:
+        path = HOMES[0] / "tests"
         path.mkdir(mode=0o755)
         yield path
         return
@@ -167,7 +169,7 @@ class Scene:
             (self.work / "source.txt", s["source"] + "\n"),
             (self.work / ".claude/settings.json", "{}\n"),
             (self.work / ".mcp.json", '{"mcpServers": {}}\n'),
-            (self.work / ".gemini/settings.json", "{}\n"),
+            (self.work / ".gemini/settings.json", json.dumps(clis.Gemini.config) + "\n"),
             (self.work / ".opencode/.gitignore", "*\n"),
         ):
             clis.write(path, text)
@@ -222,22 +224,25 @@ class Scene:
             **more,
         }
 
-    def _run(self, command, more, timeout):
+    def _begin(self, command, more):
         pipes = {
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
         }
-        return finish(as_user(command, cwd=self.work, env=self.environ(more), **pipes), timeout)
+        return as_user(command, cwd=self.work, env=self.environ(more), **pipes)
 
     def native(self, words, url, timeout=TIMEOUT):
         """The agent as it would run without a sandbox, its prompts off."""
-        return self._run(self.cli.native(words), self.cli.environment(url), timeout)
+        return finish(self._begin(self.cli.native(words), self.cli.environment(url)), timeout)
 
-    def boxed(self, sbx, words, url, *options, env=None, timeout=TIMEOUT):
+    def begin_boxed(self, sbx, words, url, *options, env=None):
         command = [str(sbx), "run", *options, self.cli.row, "--", *words]
         more = self.cli.environment(url) if env is None else env
-        return self._run(command, more, timeout)
+        return self._begin(command, more)
+
+    def boxed(self, *args, timeout=TIMEOUT, **kwargs):
+        return finish(self.begin_boxed(*args, **kwargs), timeout)
 
 
 @pytest.fixture

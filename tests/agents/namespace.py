@@ -1,11 +1,12 @@
 """Puts this process into a network namespace of its own, where loopback is the only address, so
-that no packet of an agent leaves the machine. Started by root it takes a mount namespace, too: the
-homes that the tests make then lie at /home, as a user's do, and nothing has to be removed.
+that no packet of an agent leaves the machine. Started by root it takes a mount namespace, too, with
+an empty place for the homes that the tests make, which ordinary users reach and nobody has to clean.
 """
 
 import ctypes
 import fcntl
 import os
+import pathlib
 import socket
 import struct
 import subprocess
@@ -36,15 +37,26 @@ def interfaces():
     return [name for _, name in socket.if_nameindex()]
 
 
-def enter():
-    """Called once, before there are threads. The capabilities that an ordinary user has in the
-    new user namespace end with the next exec, so that bwrap sees an ordinary user."""
+def free_place(needed):
+    """A directory of the system that lies above none of the needed ones."""
+    for path in map(pathlib.Path, ("/home", "/mnt", "/srv", "/opt")):
+        if path.is_dir() and not any(n.is_relative_to(path) for n in needed):
+            return path
+    raise FileNotFoundError("no directory is free for the homes of the tests")
+
+
+def enter(needed):
+    """Returns the place for homes, or None where a temporary directory will do. Called once, before
+    there are threads. The capabilities that an ordinary user has in the new user namespace end
+    with the next exec, so that bwrap sees an ordinary user."""
     uid, gid = os.getuid(), os.getgid()
     if uid == 0:
         _unshare(CLONE_NEWNET | CLONE_NEWNS)
-        for args in (["--make-rprivate", "/"], ["-t", "tmpfs", "-o", "mode=755", "homes", "/home"]):
-            subprocess.run(["mount", *args], check=True)
+        place = free_place(needed)
+        subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "homes", place], check=True)
     else:
+        place = None
         _unshare(CLONE_NEWUSER | CLONE_NEWNET)
         for name, text in (
             ("setgroups", "deny"),
@@ -54,3 +66,4 @@ def enter():
             with open(f"/proc/self/{name}", "w", encoding="ascii") as f:
                 f.write(text)
     _loopback_up()
+    return place

@@ -5,9 +5,8 @@ import itertools
 
 import pytest
 import scripts
+from conftest import finish
 from namespace import interfaces
-
-CELLS = list(itertools.product(("lenient", "strict"), ("rw", "ro"), ("on", "off")))
 
 
 def options(profile, fs, net):
@@ -56,14 +55,21 @@ def test_nothing_gets_through(scene, model, sbx, note, profile, fs):
     assert works == {"work.shell": fs == "rw", "work.write": fs == "rw", "work.read": True}
 
 
-@pytest.mark.parametrize("profile,fs", itertools.product(("lenient", "strict"), ("rw", "ro")))
+@pytest.mark.parametrize("profile,fs", [("lenient", "rw"), ("strict", "ro")])
 def test_without_network_it_says_so(scene, model, sbx, profile, fs):
+    """Most agents go on trying for minutes, or for ever; sbx's own limit ends them."""
     done = scene.boxed(
-        sbx, scene.cli.words("go"), model.url, *options(profile, fs, "off"), timeout=90
+        sbx,
+        scene.cli.words("go"),
+        model.url,
+        *options(profile, fs, "off"),
+        *("--timeout", "15"),
     )
     assert model.requests == []
-    assert "ended by the test" not in done.err, done
-    assert done.status != 0 or "error" in (done.out + done.err).lower(), done
+    assert done.status not in (0, 125), done
+    assert done.seconds < 25
+    if profile == "lenient":  # in strict some miss their login first
+        assert scene.cli.offline.search(done.out + done.err), done
 
 
 def test_the_credential_arrives(scene, model, sbx):
@@ -76,16 +82,25 @@ def test_the_credential_arrives(scene, model, sbx):
 
 
 def test_a_second_run_resumes_the_first(scene, model, sbx):
-    if not scene.cli.resumes:
-        pytest.skip("keeps no sessions in a sandbox")
     first = scene.boxed(sbx, scene.cli.words("remember the word xyzzy"), model.url)
     assert first.status == 0, first
     kept = [p for p in (scene.home / scene.cli.transcripts).rglob("*") if p.is_file()]
+    if not scene.cli.resumes:
+        assert kept == []
+        return
     assert any("xyzzy" in p.read_text(errors="replace") for p in kept), kept
     before = len(model.requests)
     second = scene.boxed(sbx, scene.cli.resume("which word was it?"), model.url)
     assert second.status == 0, second
     assert any(b"xyzzy" in r.raw for r in model.requests[before:]), second
+
+
+def test_agents_side_by_side(scene, model, sbx):
+    """Every one of them is the first process of its sandbox, and they share the transcripts."""
+    model.script = scene.script(scripts.WORK)
+    both = [scene.begin_boxed(sbx, scene.cli.words("go"), model.url) for _ in range(2)]
+    for done in map(finish, both):
+        assert done.status == 0, done
 
 
 def test_the_events_are_the_same(scene, model, sbx):

@@ -86,6 +86,31 @@ static void the_flag_comes_with_the_sandbox(void **state)
 	sbx_strv_done(&generic);
 }
 
+/* "opencode --auto run" is no command of opencode's. */
+static void the_flag_stands_behind_a_subcommand_that_takes_it(void **state)
+{
+	char *run[] = { (char *)"run", (char *)"x", NULL },
+	     *plain[] = { (char *)"x", NULL };
+	struct sbx_strv with = { 0 }, without = { 0 }, other = { 0 }, none = { 0 };
+
+	(void)state;
+	prepare_command(&with, sbx_agent_find("opencode"), run, true);
+	assert_int_equal(with.n, 4);
+	assert_string_equal(with.v[1], "run");
+	assert_string_equal(with.v[2], "--auto");
+	assert_string_equal(with.v[3], "x");
+	prepare_command(&without, sbx_agent_find("opencode"), run, false);
+	assert_int_equal(without.n, 3);
+	prepare_command(&other, sbx_agent_find("opencode"), plain, true);
+	assert_string_equal(other.v[1], "--auto");
+	prepare_command(&none, sbx_agent_find("opencode"), NULL, true);
+	assert_int_equal(none.n, 2);
+	sbx_strv_done(&with);
+	sbx_strv_done(&without);
+	sbx_strv_done(&other);
+	sbx_strv_done(&none);
+}
+
 /* ---- who root becomes ---- */
 
 static int chosen(
@@ -153,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_may_be_pasted),
 		cmocka_unit_test(the_flag_comes_with_the_sandbox),
+		cmocka_unit_test(the_flag_stands_behind_a_subcommand_that_takes_it),
 		cmocka_unit_test(nobody_is_chosen_who_is_root),
 		cmocka_unit_test(the_owner_or_the_named_one_is_chosen),
 	};
