@@ -57,6 +57,14 @@ class Cli:
     def resume(self, prompt):
         raise NotImplementedError
 
+    def offline_words(self, prompt):
+        """With what makes it say that there is no model."""
+        return self.words(prompt)
+
+    def secretive_words(self, prompt):
+        """With the agent's own way to keep its key from its tools; None when it has none."""
+        return None
+
     def strict_words(self, prompt, url):
         return self.words(prompt)
 
@@ -144,6 +152,9 @@ class Codex(Cli):
     def resume(self, prompt):
         return ["exec", "--json", "--disable", "plugins", "resume", "--last", prompt]
 
+    def secretive_words(self, prompt):
+        return ["-c", 'shell_environment_policy.exclude=["*KEY*"]', *self.words(prompt)]
+
     def strict_env(self, url):
         return {}
 
@@ -168,7 +179,7 @@ class Gemini(Cli):
     key = "AIza-fake-gemini-7a8b"
     settings = ".gemini/settings.json"
     plant = ".gemini/commands/planted.toml"
-    offline = re.compile("fetch failed|ECONNREFUSED|ECONN|network", re.I)
+    offline = re.compile("fetch failed|ECONNREFUSED")
     transcripts = ".gemini/tmp"
     refuses = {
         "leak.aws": "its file tools know the work dir only",
@@ -215,7 +226,7 @@ class Opencode(Cli):
     key = "sk-fake-opencode-9c0d"
     settings = ".config/opencode/opencode.json"
     plant = ".config/opencode/plugin/planted.js"
-    offline = re.compile("unable to connect|ECONNREFUSED|connect", re.I)
+    offline = re.compile("Unable to connect")
     transcripts = ".local/share/opencode"
     resumes = False  # its sessions lie in one database, beside its keys
 
@@ -244,6 +255,9 @@ class Opencode(Cli):
 
     def words(self, prompt):
         return ["run", "--format", "json", prompt]
+
+    def offline_words(self, prompt):
+        return ["run", "--print-logs", "--format", "json", prompt]
 
     def resume(self, prompt):
         return ["run", "--continue", "--format", "json", prompt]

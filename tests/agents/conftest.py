@@ -211,7 +211,7 @@ class Scene:
         if kind == "gone":
             return self.bystander.poll() is not None
         path = pathlib.Path(rest[0].format(**self.names()))
-        return path.exists() and scripts.MARK in path.read_text()
+        return path.exists() and scripts.MARK in path.read_text(errors="replace")
 
     def environ(self, more):
         return {

@@ -50,6 +50,8 @@ DAMAGE = (
     append("home.autostart", "{home}/.config/autostart/x.desktop"),
     append("agent.settings", "{home}/{settings}"),
     append("agent.plant", "{home}/{plant}"),
+    append("deputy.claude", "{home}/.claude/daemon/dispatch/x.json"),
+    append("deputy.codex", "{home}/.codex/packages/app-server-daemon/x"),
     write("other.write", "{other}/by-tool.txt"),
     append("outside", "{outside}/by-shell.txt"),
     append("git.hook", "{work}/.git/hooks/post-checkout"),

@@ -60,14 +60,14 @@ def test_without_network_it_says_so(scene, model, sbx, profile, fs):
     """Most agents go on trying for minutes, or for ever; sbx's own limit ends them."""
     done = scene.boxed(
         sbx,
-        scene.cli.words("go"),
+        scene.cli.offline_words("go"),
         model.url,
         *options(profile, fs, "off"),
-        *("--timeout", "15"),
+        *("--timeout", "20"),
     )
     assert model.requests == []
     assert done.status not in (0, 125), done
-    assert done.seconds < 25
+    assert done.seconds < 40
     if profile == "lenient":  # in strict some miss their login first
         assert scene.cli.offline.search(done.out + done.err), done
 
@@ -79,6 +79,21 @@ def test_the_credential_arrives(scene, model, sbx):
     for request in model.requests:
         if request.protocol:
             assert scene.cli.key in "\n".join(request.headers.values())
+
+
+def test_who_can_read_the_key(scene, model, sbx):
+    """Known and documented: a tool of the agent can, unless the agent itself keeps it away."""
+    model.script = [{"tool": "shell", "command": "env"}]
+
+    def told(words):
+        before = len(model.requests)
+        done = scene.boxed(sbx, words, model.url)
+        assert done.status == 0, done
+        return any(scene.cli.key.encode() in r.raw for r in model.requests[before:])
+
+    assert told(scene.cli.words("go"))
+    if scene.cli.secretive_words("go"):
+        assert not told(scene.cli.secretive_words("go"))
 
 
 def test_a_second_run_resumes_the_first(scene, model, sbx):
