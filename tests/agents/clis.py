@@ -132,7 +132,7 @@ class Codex(Cli):
     key_name = "CODEX_API_KEY"
     key = "sk-fake-codex-4d5e6f"
     settings = ".codex/config.toml"
-    plant = ".codex/skills/planted/SKILL.md"
+    plant = ".codex/skills/mine/SKILL.md"
     offline = re.compile("waiting for network|error sending request")
     transcripts = ".codex/sessions"
     provider = {"name": "mock", "wire_api": "responses", "request_max_retries": 0}
