@@ -427,6 +427,7 @@ void sbx_host_done(struct sbx_host *h)
 		sbx_close_fd(&h->state.fd);
 	free(h->state.real);
 	free(h->state_name);
+	free(h->state_shown);
 	if (h->git.real)
 		sbx_close_fd(&h->git.fd);
 	free(h->git.real);

@@ -196,7 +196,7 @@ static void add_project_state(
 	if (h->state_name == NULL)
 		return;
 	src = sbx_path_join(h->state.real, h->state_name);
-	dst = sbx_path_join(dir, h->state_name);
+	dst = sbx_path_join(dir, h->state_shown ? h->state_shown : h->state_name);
 	f = sbx_host_fact(h, src);
 	if (f->closed || (f->type != SBX_FT_DIR && f->type != SBX_FT_ABSENT))
 		return;

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,6 +78,39 @@ static char *by_marker(const char *dir, const char *workdir)
 	return name;
 }
 
+/* gemini: the last part of the path in small letters, each run of anything but ASCII letters and
+ * digits as one '-', none at the ends. */
+static char *slug_of(const char *workdir)
+{
+	const char *base = strrchr(workdir, '/');
+	SBX_CLEANUP_FREE char *slug = sbx_xstrdup(base ? base + 1 : workdir);
+	size_t len = 0;
+
+	for (const char *p = slug; *p; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (c < 0x80 && isalnum(c))
+			slug[len++] = (char)tolower(c);
+		else if (len > 0 && slug[len - 1] != '-')
+			slug[len++] = '-';
+	}
+	if (len > 0 && slug[len - 1] == '-')
+		len--;
+	slug[len] = '\0';
+	return len > 0 ? SBX_TAKE_PTR(slug) : sbx_xstrdup("project");
+}
+
+char *sbx_transcripts_new_name(const char *workdir, char **ret_shown)
+{
+	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a; nobody has to trust it */
+	char *slug = slug_of(workdir);
+
+	for (const char *p = workdir; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 0x100000001b3;
+	*ret_shown = slug;
+	return sbx_xasprintf("%s-%016" PRIx64, slug, hash);
+}
+
 char *sbx_transcripts_name(enum sbx_by by, const char *dir, const char *workdir)
 {
 	switch (by) {
@@ -98,6 +132,9 @@ void sbx_transcripts_read(struct sbx_host *h, const struct sbx_agent_path *p)
 		realpath(path, real) == NULL || !sbx_look_open(&h->state, real))
 		return;
 	h->state_name = sbx_transcripts_name(p->by, real, h->workdir.real);
+	if (h->state_name == NULL && p->by == SBX_BY_MARKER)
+		h->state_name =
+			sbx_transcripts_new_name(h->workdir.real, &h->state_shown);
 	if (h->state_name)
 		sbx_look_protected(h, real, h->state_name);
 }

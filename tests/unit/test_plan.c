@@ -228,6 +228,14 @@ static void transcripts_are_this_projects(void **state)
 	assert_null(t_find_op(&plan, "/home/u/.claude/projects"));
 	sbx_plan_done(&plan);
 
+	h.state_shown = sbx_xstrdup("inside");
+	assert_int_equal(sbx_plan_build(&plan, &p, &h, &e), 0);
+	op = t_find_op(&plan, "/home/u/.claude/projects/inside");
+	assert_string_equal(op->src, "/data/projects/-w-p");
+	assert_int_equal(op->reserve, SBX_RESERVE_DIR);
+	sbx_plan_done(&plan);
+	free(SBX_TAKE_PTR(h.state_shown));
+
 	t_host_dir(&h, "/data/projects/-w-p");
 	assert_int_equal(sbx_plan_build(&plan, &p, &h, &e), 0);
 	op = t_find_op(&plan, "/home/u/.claude/projects/-w-p");

@@ -92,6 +92,39 @@ static void geminis_is_the_marked_one(void **state)
 	t_rmdir(dir);
 }
 
+/* What gemini 0.61 makes of the last part of a path, where no other project has the name. */
+static const struct new_row {
+	const char *name, *path, *slug;
+} new_rows[] = {
+	{ "as it is", "/home/u/app2", "app2" },
+	{ "capitals and dots", "/home/u/My.App", "my-app" },
+	{ "runs and ends", "/home/u/__a  b__", "a-b" },
+	{ "not ASCII", "/home/u/caf\xc3\xa9s", "caf-s" },
+	{ "nothing left", "/home/u/\xe6\x97\xa5", "project" },
+	{ "no name at all", "/", "project" },
+};
+
+static void a_new_name_is_the_one_that_gemini_takes(void **state)
+{
+	const struct new_row *r = *state;
+	SBX_CLEANUP_FREE char *shown = NULL, *again = NULL;
+	SBX_CLEANUP_FREE char *host = sbx_transcripts_new_name(r->path, &shown);
+	SBX_CLEANUP_FREE char *host_again = sbx_transcripts_new_name(r->path, &again);
+	SBX_CLEANUP_FREE char *longer = sbx_path_join("/other", r->path);
+	SBX_CLEANUP_FREE char *other_shown = NULL;
+	SBX_CLEANUP_FREE char *other = sbx_transcripts_new_name(longer, &other_shown);
+
+	assert_string_equal(shown, r->slug);
+	assert_string_equal(host, host_again);
+	assert_memory_equal(host, shown, strlen(shown));
+	assert_int_equal(host[strlen(shown)], '-');
+	/* two projects with the same last part are told apart */
+	assert_string_not_equal(host, other);
+	assert_string_equal(other_shown, shown);
+}
+
+T_ROWS(new_names, new_rows, a_new_name_is_the_one_that_gemini_takes)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,5 +132,5 @@ int main(void)
 		cmocka_unit_test(geminis_is_the_marked_one),
 	};
 
-	return slugs() + cmocka_run_group_tests(tests, NULL, NULL);
+	return slugs() + new_names() + cmocka_run_group_tests(tests, NULL, NULL);
 }
