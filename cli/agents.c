@@ -1,5 +1,6 @@
 /* sbx agents: the table. */
 #include "cli.h"
+#include "doctor.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -101,6 +102,8 @@ int cmd_agents(const struct options *o)
 	struct sbx_error e = { 0 };
 	size_t n;
 
+	if (o->check)
+		return agents_check(o);
 	if (o->n_words > 1 || o->args) {
 		sbx_error_set(&e, SBX_E_USAGE, EINVAL, "'%s': one name at most",
 			o->n_words > 1 ? o->words[1] : "--");

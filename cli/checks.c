@@ -1,6 +1,7 @@
 #include "doctor.h"
 #include "quote.h"
 
+#include <errno.h>
 #include <jansson.h>
 
 static const char *const status_names[_CHECK_MAX] = { "ok", "warn", "FAIL", "skip" };
@@ -47,6 +48,34 @@ void checks_done(struct checks *c)
 	}
 	free(c->v);
 	*c = (struct checks){ 0 };
+}
+
+int checks_words(const struct options *o, struct sbx_error *e)
+{
+	if (o->args) {
+		const char *name = o->cmd == CMD_DOCTOR ? "doctor" : "agents";
+
+		sbx_error_set(e, SBX_E_USAGE, EINVAL, "%s runs no command: '--'", name);
+		sbx_error_remedy(e, "see 'sbx %s --help'", name);
+		return -1;
+	}
+	for (int i = 0; i < o->n_words; i++)
+		if (sbx_agent_find(o->words[i]) == NULL) {
+			sbx_error_set(e, SBX_E_AGENT_UNKNOWN, EINVAL,
+				"agent '%s' is not known", o->words[i]);
+			sbx_error_remedy(e, "'sbx agents' lists them");
+			return -1;
+		}
+	return 0;
+}
+
+void checks_list(char **list, const char *word)
+{
+	char *longer =
+		sbx_xasprintf("%s%s%s", *list ? *list : "", *list ? ", " : "", word);
+
+	free(*list);
+	*list = longer;
 }
 
 void checks_print_text(const struct checks *c)

@@ -1,18 +1,15 @@
 /* sbx doctor: every precondition of a launch, proved by doing it. */
 #include "doctor.h"
 #include "identity.h"
-#include "prepare.h"
+#include "inside.h"
 #include "subprocess.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define VERSION_MS 5000
 #define INSIDE_MS 10000
-#define OUTPUT_MAX 16384
 #define CGROUP_MS 5000
 
 struct doctor {
@@ -125,37 +122,6 @@ static void check_bwrap(struct doctor *d, const struct prepared *p)
 				    "you: apt-get install bubblewrap");
 }
 
-/* Runs a command in the sandbox and collects what it prints. 0, or -1 with e set. */
-static int run_inside(const struct prepared *p, const struct options *o,
-	char *const cmd[], char out[OUTPUT_MAX], struct sbx_exit *ret,
-	struct sbx_error *e)
-{
-	SBX_CLEANUP_FD int in = sbx_fd_high(open("/dev/null", O_RDONLY | O_CLOEXEC));
-	SBX_CLEANUP_FD int mem = sbx_fd_high(memfd_create("sbx-doctor", MFD_CLOEXEC));
-	struct sbx_launch_opts lo = prepare_launch_opts(o);
-	struct sbx_launch l;
-	ssize_t n;
-	int r;
-
-	if (in < 0 || mem < 0) {
-		sbx_error_set(e, SBX_E_SYSTEM, errno, "memfd: %m");
-		return -1;
-	}
-	lo.in = in;
-	lo.out = lo.err = mem;
-	if (sbx_launch_start(&l, &p->plan, &p->host, cmd, &lo, e) < 0)
-		return -1;
-	r = sbx_launch_wait(&l, INSIDE_MS, ret);
-	sbx_launch_done(&l);
-	n = pread(mem, out, OUTPUT_MAX - 1, 0);
-	out[n > 0 ? n : 0] = '\0';
-	if (r == 0 && ret->how == SBX_HOW_EXITED)
-		return 0;
-	sbx_error_set(
-		e, SBX_E_NOTHING_RAN, EIO, "%s did not run inside: %.200s", cmd[0], out);
-	return -1;
-}
-
 /* The value after "Name:\t" in a status file, as a number in the given base; -1: not there. */
 static long long status_value(const char *status, const char *name, int base)
 {
@@ -196,11 +162,11 @@ static void check_inside(struct doctor *d, const struct prepared *p)
 		{ "capabilities", "CapEff", 16, 0, "none inside" },
 	};
 	char *const cmd[] = { (char *)"/bin/cat", (char *)"/proc/self/status", NULL };
-	char status[OUTPUT_MAX];
+	char status[INSIDE_MAX];
 	struct sbx_error e = { 0 };
 	struct sbx_exit x = { 0 };
 
-	if (run_inside(p, &d->tried, cmd, status, &x, &e) < 0) {
+	if (inside_run(p, &d->tried, cmd, INSIDE_MS, status, &x, &e) < 0) {
 		checks_add_error(&d->checks, CHECK_FAIL, NULL, "inside", &e);
 		return;
 	}
@@ -240,15 +206,6 @@ static void check_sandbox(struct doctor *d, const struct prepared *p)
 
 /* ---- agents ---- */
 
-static void append(char **list, const char *word)
-{
-	char *longer =
-		sbx_xasprintf("%s%s%s", *list ? *list : "", *list ? ", " : "", word);
-
-	free(*list);
-	*list = longer;
-}
-
 /* By name only: whether it is there, never what is in it. */
 static void check_state(struct doctor *d, const struct prepared *p)
 {
@@ -262,11 +219,12 @@ static void check_state(struct doctor *d, const struct prepared *p)
 
 		if (sbx_host_fact(&p->host, path)->target == SBX_FT_ABSENT)
 			continue;
-		append(row->mode == SBX_PATH_CREDENTIAL ? &login : &config, row->path);
+		checks_list(
+			row->mode == SBX_PATH_CREDENTIAL ? &login : &config, row->path);
 	}
 	for (size_t i = 0; a->env[i]; i++)
 		if (sbx_env_get(p->host.environ.v, a->env[i]))
-			append(&login, a->env[i]);
+			checks_list(&login, a->env[i]);
 	checks_add(&d->checks, CHECK_OK, a->name, "config", "%s",
 		config ? config : "none yet");
 	if (p->policy.profile == SBX_PROFILE_STRICT) {
@@ -288,14 +246,14 @@ static void check_program_inside(struct doctor *d, const struct prepared *p)
 	char *const cmd[] = { (char *)"/bin/sh", (char *)"-c",
 		(char *)"command -v -- \"$0\" && test -x \"$(command -v -- \"$0\")\"",
 		p->command.v[0], NULL };
-	char out[OUTPUT_MAX];
+	char out[INSIDE_MAX];
 	struct sbx_error e = { 0 };
 	struct sbx_exit x;
 
 	if (!d->sandbox) {
 		checks_add(&d->checks, CHECK_SKIP, p->agent->name, "inside",
 			"not tried without a sandbox");
-	} else if (run_inside(p, &d->tried, cmd, out, &x, &e) < 0) {
+	} else if (inside_run(p, &d->tried, cmd, INSIDE_MS, out, &x, &e) < 0) {
 		checks_add_error(&d->checks, CHECK_FAIL, p->agent->name, "inside", &e);
 	} else {
 		out[strcspn(out, "\n")] = '\0';
@@ -313,7 +271,7 @@ static void check_program(struct doctor *d, const struct prepared *p)
 
 	for (size_t i = 0; i < p->host.n_needs; i++)
 		if (p->host.needs[i].link == NULL)
-			append(&trees, p->host.needs[i].path);
+			checks_list(&trees, p->host.needs[i].path);
 	checks_add(&d->checks, CHECK_OK, p->agent->name, "program", "%s%s%s",
 		p->command.v[0], trees ? "; shown for it: " : "", trees ? trees : "");
 	if (!p->agent->verified)
@@ -358,23 +316,6 @@ static void check_agents(struct doctor *d)
 
 /* ---- the command ---- */
 
-static int check_words(const struct options *o, struct sbx_error *e)
-{
-	if (o->args) {
-		sbx_error_set(e, SBX_E_USAGE, EINVAL, "doctor runs no command: '--'");
-		sbx_error_remedy(e, "see 'sbx doctor --help'");
-		return -1;
-	}
-	for (int i = 0; i < o->n_words; i++)
-		if (sbx_agent_find(o->words[i]) == NULL) {
-			sbx_error_set(e, SBX_E_AGENT_UNKNOWN, EINVAL,
-				"agent '%s' is not known", o->words[i]);
-			sbx_error_remedy(e, "'sbx agents' lists them");
-			return -1;
-		}
-	return 0;
-}
-
 static void examine(struct doctor *d)
 {
 	struct prepared p;
@@ -398,7 +339,7 @@ int cmd_doctor(const struct options *o)
 	struct sbx_error e = { 0 };
 	int status;
 
-	if (check_words(o, &e) < 0)
+	if (checks_words(o, &e) < 0)
 		return cli_complain(&e);
 	examine(&d);
 	if (o->format == FORMAT_JSON)

@@ -1,4 +1,4 @@
-/* What sbx doctor found out, and how it is printed. */
+/* What sbx doctor, and sbx agents --check, found out, and how it is printed. */
 #pragma once
 
 #include "cli.h"
@@ -34,5 +34,13 @@ void checks_add_error(struct checks *c, enum check_status status, const char *ag
 bool checks_failed(const struct checks *c);
 void checks_done(struct checks *c);
 
+/* The words of a command that takes names of agents: known ones, and no "--". 0, or -1 with e set. */
+int checks_words(const struct options *o, struct sbx_error *e);
+/* Appends ", WORD" to an owned text, which may be NULL. */
+void checks_list(char **list, const char *word);
+
 void checks_print_text(const struct checks *c);
 void checks_print_json(const struct checks *c);
+
+/* sbx agents --check; returns the exit status. */
+int agents_check(const struct options *o);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define LAUNCHES (CMD_RUN | CMD_PLAN | CMD_SESSION_NEW)
+/* What a sandbox is made of. */
+#define MAKES (LAUNCHES | CMD_DOCTOR | CMD_AGENTS)
 /* Not of a session: its row does not say it, and a resumed one would be without. */
 #define ONE_RUN (CMD_RUN | CMD_PLAN)
 #define STARTS (CMD_RUN | CMD_SESSION_NEW | CMD_SESSION_RESUME)
@@ -15,22 +17,21 @@
 
 /* clang-format off: a table, one thing a line */
 const struct option_row options_rows[] = {
-	{ "profile", KEY_PROFILE, ARG_VALUES, "PROFILE", "lenient strict",
-		LAUNCHES | CMD_DOCTOR,
+	{ "profile", KEY_PROFILE, ARG_VALUES, "PROFILE", "lenient strict", MAKES,
 		"lenient (default): the agent's login and the network are there; strict: neither" },
-	{ "fs", KEY_FS, ARG_VALUES, "MODE", "rw ro", LAUNCHES | CMD_DOCTOR,
+	{ "fs", KEY_FS, ARG_VALUES, "MODE", "rw ro", MAKES,
 		"the work dir may be changed (rw, default) or only read (ro)" },
-	{ "net", KEY_NET, ARG_VALUES, "MODE", "on off", LAUNCHES | CMD_DOCTOR,
+	{ "net", KEY_NET, ARG_VALUES, "MODE", "on off", MAKES,
 		"the host's network or none; the default is the profile's" },
-	{ "workdir", KEY_WORKDIR, ARG_DIR, "DIR", NULL, LAUNCHES | CMD_DOCTOR,
+	{ "workdir", KEY_WORKDIR, ARG_DIR, "DIR", NULL, MAKES,
 		"the project (default: the current directory)" },
-	{ "bind", KEY_BIND, ARG_PATH, "PATH", NULL, LAUNCHES | CMD_DOCTOR,
+	{ "bind", KEY_BIND, ARG_PATH, "PATH", NULL, MAKES,
 		"a further path that may be changed; may be repeated" },
-	{ "ro-bind", KEY_RO_BIND, ARG_PATH, "PATH", NULL, LAUNCHES | CMD_DOCTOR,
+	{ "ro-bind", KEY_RO_BIND, ARG_PATH, "PATH", NULL, MAKES,
 		"a further path that may be read; may be repeated" },
-	{ "env", KEY_ENV, ARG_VARIABLE, "NAME", NULL, LAUNCHES | CMD_DOCTOR,
+	{ "env", KEY_ENV, ARG_VARIABLE, "NAME", NULL, MAKES,
 		"a further variable to pass; may be repeated" },
-	{ "allow", KEY_ALLOW, ARG_VALUES, "WHAT", "git-init", LAUNCHES | CMD_DOCTOR,
+	{ "allow", KEY_ALLOW, ARG_VALUES, "WHAT", "git-init", MAKES,
 		"what is refused otherwise; git-init: make .git in a work dir without one" },
 	{ "limit", KEY_LIMIT, ARG_WORD, "NAME=VALUE", NULL, ONE_RUN | CMD_DOCTOR,
 		"what one process may use: as cpu data fsize memlock nofile nproc stack; repeatable" },
@@ -38,7 +39,7 @@ const struct option_row options_rows[] = {
 		"all memory of the sandbox together, 512M or 4G; needs a cgroup, see 'sbx doctor'" },
 	{ "pids-limit", KEY_PIDS_LIMIT, ARG_WORD, "N", NULL, ONE_RUN,
 		"processes and threads of the sandbox, two of them its own; needs a cgroup" },
-	{ "timeout", KEY_TIMEOUT, ARG_WORD, "SEC", NULL, STARTS,
+	{ "timeout", KEY_TIMEOUT, ARG_WORD, "SEC", NULL, STARTS | CMD_AGENTS,
 		"end it after so many seconds: TERM, and two seconds later KILL" },
 	{ "no-skip-permissions", KEY_NO_SKIP, ARG_NONE, NULL, NULL, LAUNCHES,
 		"leave the agent's permission prompts on, although it is sandboxed" },
@@ -47,10 +48,10 @@ const struct option_row options_rows[] = {
 	{ "on-unavailable", KEY_ON_UNAVAILABLE, ARG_VALUES, "WHAT",
 		"error run-unsandboxed", CMD_RUN,
 		"no sandbox to be had: fail (default), or run without one, prompts on" },
-	{ "as", KEY_AS, ARG_USER, "USER", NULL, LAUNCHES | CMD_DOCTOR | STORED,
+	{ "as", KEY_AS, ARG_USER, "USER", NULL, MAKES | STORED,
 		"started by root: become USER (default: the owner of the work dir)" },
 	{ "allow-root", KEY_ALLOW_ROOT, ARG_NONE, NULL, NULL,
-		LAUNCHES | CMD_DOCTOR | STORED,
+		MAKES | STORED,
 		"started by root: stay uid 0, which no sandbox confines as well" },
 	{ "status-fd", KEY_STATUS_FD, ARG_WORD, "FD", NULL, STARTS,
 		"write there, as a line of JSON, how it ended" },
@@ -62,6 +63,8 @@ const struct option_row options_rows[] = {
 		"text (default); argv: a command line to paste into sh; json" },
 	{ "format", KEY_FORMAT, ARG_VALUES, "FORMAT", "text json", CMD_AGENTS,
 		"text (default) or json" },
+	{ "check", KEY_CHECK, ARG_NONE, NULL, NULL, CMD_AGENTS,
+		"start the agent's --version and --help in the sandbox, and say what is missing" },
 	{ "name", KEY_NAME, ARG_WORD, "NAME", NULL, CMD_SESSION_NEW,
 		"a name for it, besides its id: letters, digits and . _ -" },
 	{ "no-start", KEY_NO_START, ARG_NONE, NULL, NULL, CMD_SESSION_NEW,
@@ -69,9 +72,9 @@ const struct option_row options_rows[] = {
 	{ "fresh", KEY_FRESH, ARG_NONE, NULL, NULL, CMD_SESSION_RESUME,
 		"start the agent anew in the same sandbox, without its conversation" },
 	{ "json", KEY_JSON, ARG_NONE, NULL, NULL,
-		CMD_DOCTOR | CMD_SESSION_LIST | CMD_SESSION_SHOW, "for programs" },
+		CMD_DOCTOR | CMD_AGENTS | CMD_SESSION_LIST | CMD_SESSION_SHOW, "for programs" },
 	{ "bwrap", KEY_BWRAP, ARG_PATH, "PATH", NULL,
-		LAUNCHES | CMD_SESSION_RESUME | CMD_DOCTOR,
+		MAKES | CMD_SESSION_RESUME,
 		"the bwrap to use (default: the first in PATH)" },
 	{ "verbose", 'v', ARG_NONE, NULL, NULL, LAUNCHES | CMD_SESSION_RESUME,
 		"say what is run, and which variables are withheld" },
@@ -113,8 +116,12 @@ const struct command_row options_commands[] = {
 		"Without AGENT: every agent that is installed. Nothing of the user's is read: config and\n"
 		"logins are looked for by name. Exit status: 0 all is there; 1 something is missing, and\n"
 		"its remedy is printed; 125 usage. That the sandbox holds is proved by sbx-verify." },
-	{ CMD_AGENTS, "agents", "[OPTION]... [NAME]", true, false,
-		"print the table of agents, and where each row comes from", NULL },
+	{ CMD_AGENTS, "agents", "[--format FORMAT] [NAME]\n--check [OPTION]... [NAME...]",
+		true, false, "print the table of agents, and where each row comes from",
+		"--check tries a row on this machine: the program, without a model, a terminal and (but for\n"
+		"--net on) a network, in a throw-away work dir (but for --workdir). Without NAME: every agent\n"
+		"that is installed. The other options but --format and --json go with it. Exit status: 0 the\n"
+		"row fits; 1 something is missing, and its remedy is printed; 125 usage." },
 	{ CMD_SESSION, "session", "new|list|show|resume|rm ...", false, false,
 		"record an agent with its sandbox, and take it up again",
 		"The commands are 'sbx session new', 'list', 'show', 'resume' and 'rm'; each has its\n"
@@ -462,6 +469,9 @@ static int take(struct options *o, const struct option_row *r, const char *arg,
 	case KEY_FORMAT:
 		o->format = format_of(arg);
 		return 0;
+	case KEY_CHECK:
+		o->check = true;
+		return 0;
 	case KEY_JSON:
 		o->format = FORMAT_JSON;
 		return 0;
@@ -545,6 +555,14 @@ static int check_together(const struct options *o, struct sbx_error *e)
 	static const int bounds[] = { KEY_TIMEOUT, KEY_LIMIT, KEY_MEMORY,
 		KEY_PIDS_LIMIT };
 
+	for (int key = KEY_PROFILE; o->cmd == CMD_AGENTS && !o->check && key < _KEY_MAX;
+		key++)
+		if (options_given(o, key) && key != KEY_FORMAT && key != KEY_JSON) {
+			sbx_error_set(e, SBX_E_USAGE, EINVAL,
+				"--%s means nothing without --check",
+				row_of(options_command("agents"), key)->name);
+			return -1;
+		}
 	if (o->as && o->allow_root) {
 		sbx_error_set(e, SBX_E_USAGE, EINVAL,
 			"--as and --allow-root contradict each other");

@@ -55,6 +55,7 @@ enum {
 	KEY_STATUS_FD,
 	KEY_STRICT_RESIDUE,
 	KEY_NO_RESIDUE,
+	KEY_CHECK,
 	KEY_FORMAT,
 	KEY_JSON,
 	KEY_BWRAP,
@@ -117,6 +118,7 @@ struct options {
 	const char *name; /* of a session, or NULL */
 	bool no_start, fresh;
 	bool twice; /* of no option: another run may follow in this process (relay.h, let_go) */
+	bool check; /* agents: try the rows */
 	bool no_skip, allow_root, verbose, help, version;
 	bool given[_KEY_MAX - KEY_PROFILE]; /* by key: was it on the command line? */
 };
