@@ -3,8 +3,20 @@
 import json
 import pathlib
 import re
+import socket
+import time
+
+import models
 
 HERE = pathlib.Path(__file__).resolve().parent
+
+
+def wait_until(true, what, seconds=90):
+    """Polls: what is waited for is done by processes that tell nobody."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
 
 
 def pinned():
@@ -68,6 +80,23 @@ class Cli:
     def strict_words(self, prompt, url):
         return self.words(prompt)
 
+    # What of the agent runs on the host and takes orders from the agent's own command line:
+    deputy = False
+    by_network = False  # by a port of loopback
+    daemon = ""  # a word of its command line, when its terminal form looks for one in /tmp
+    order_options = ()  # of sbx, for order()
+
+    def begin_host_side(self, scene, model):
+        """Starts it, and waits until it takes orders."""
+        raise NotImplementedError
+
+    def order(self, text):
+        """Words that give it an order."""
+        raise NotImplementedError
+
+    def order_natively(self, text):
+        return self.order(text)
+
     def events(self, out):
         """What happened, event for event, without what differs from run to run."""
         raise NotImplementedError
@@ -117,6 +146,33 @@ class Claude(Cli):
         return kinds
 
 
+    deputy = True
+
+    def begin_host_side(self, scene, model):
+        """The daemon is started by the first order that it gets."""
+        known = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        config = {
+            "hasCompletedOnboarding": True,
+            "bypassPermissionsModeAccepted": True,
+            "projects": {str(scene.work): known},
+            "customApiKeyResponses": {"approved": [self.key[-20:]]},
+        }
+        write(scene.home / ".claude.json", json.dumps(config))
+        scene.own()
+        first = scene.outside / "first"
+        model.orders[b"first-order"] = [{"tool": "shell", "command": f"echo done > {first}"}]
+        order = scene.begin_plain(self.order_natively("first-order"), model.url)
+        out, err = order.communicate(timeout=60)
+        assert order.returncode == 0, (out, err)
+        wait_until(first.exists, (out, err))
+
+    def order(self, text):
+        return ["--bg", text]
+
+    def order_natively(self, text):
+        return [*self.skip, "--bg", text]
+
+
 class StandIn(Claude):
     """A small program that speaks claude's protocol, for machines without the real ones."""
 
@@ -154,6 +210,33 @@ class Codex(Cli):
 
     def secretive_words(self, prompt):
         return ["-c", 'shell_environment_policy.exclude=["*KEY*"]', *self.words(prompt)]
+
+    deputy = True
+    order_options = ("--no-skip-permissions",)  # queue does not know the flag
+    daemon = "app-server"
+
+    def begin_host_side(self, scene, model):
+        """An open session in a terminal, which starts a daemon in /tmp, too."""
+        with open(scene.home / ".codex/config.toml", "a", encoding="utf-8") as f:
+            f.write("[features]\nplugins = false\n")
+            f.write(f'[projects."{scene.work}"]\ntrust_level = "trusted"\n')
+        tui = scene.terminal(self.native([]), model.url)
+        self.say(tui, "hello")
+        sessions = scene.home / self.transcripts
+        wait_until(lambda: list(sessions.rglob("*.jsonl")), tui.text)
+        name = next(sessions.rglob("*.jsonl")).stem
+        self.thread = name[-36:]
+        wait_until(lambda: models.DONE in tui.text, tui.text)
+        return tui
+
+    def say(self, tui, text):
+        wait_until(lambda: "Ask Codex to do anything" in tui.text, "codex starts: " + tui.text)
+        tui.type(text)
+        wait_until(lambda: text in tui.text, "codex shows what is typed: " + tui.text)
+        tui.type("\r")
+
+    def order(self, text):
+        return ["queue", "--thread", self.thread, "--message", text]
 
     def strict_env(self, url):
         return {}
@@ -259,11 +342,39 @@ class Opencode(Cli):
     def offline_words(self, prompt):
         return ["run", "--print-logs", "--format", "json", prompt]
 
+    deputy = True
+    by_network = True
+
+    def begin_host_side(self, scene, model):
+        """A server; free_port() is free in a namespace where nobody else is."""
+        self.port = free_port()
+        words = ["serve", "--hostname", "127.0.0.1", "--port", str(self.port)]
+        server = scene.begin_plain(words, model.url)
+        wait_until(lambda: listens(self.port), "opencode serves")
+        return server
+
+    def order(self, text):
+        return ["run", "--attach", f"http://127.0.0.1:{self.port}", text]
+
+    def order_natively(self, text):
+        return ["run", "--auto", *self.order(text)[1:]]
+
     def resume(self, prompt):
         return ["run", "--continue", "--format", "json", prompt]
 
     def events(self, out):
         return [e["type"] + "." + e["part"].get("tool", "") for e in lines_of_json(out)]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def listens(port):
+    with socket.socket() as s:
+        return s.connect_ex(("127.0.0.1", port)) == 0
 
 
 def write(path, text):
@@ -272,6 +383,7 @@ def write(path, text):
 
 
 REAL = {cls.row: cls for cls in (Claude, Codex, Gemini, Opencode)}
+KNOWN = {"stand-in": StandIn, **REAL}
 
 
 def installed(cache):

@@ -4,6 +4,7 @@ SBX_BUILD names the build directory, SBX_AGENTS_CACHE where ci/agents has instal
 agents; without it the stand-in is the only one. Every test runs in the namespace of namespace.py.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -23,6 +24,8 @@ import clis  # noqa: E402
 import models  # noqa: E402
 import namespace  # noqa: E402
 import scripts  # noqa: E402
+from clis import wait_until  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("SBX_BUILD", HERE.parents[1] / "build")).resolve()
@@ -35,6 +38,7 @@ FOUND = clis.installed(os.environ.get("SBX_AGENTS_CACHE"))
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "having(name): for agents of which that is true")
     if REQUIRED and sorted(FOUND) != sorted(clis.REAL):
         pytest.exit(f"not installed: {sorted(set(clis.REAL) - set(FOUND))}; run ci/agents", 4)
     needed = [HERE, BUILD, *(cli.path.resolve() for cli in FOUND.values())]
@@ -44,6 +48,17 @@ def pytest_configure(config):
 def pytest_generate_tests(metafunc):
     if "cli_name" in metafunc.fixturenames:
         metafunc.parametrize("cli_name", ["stand-in", *FOUND], scope="session")
+
+
+def pytest_collection_modifyitems(config, items):
+    """A test is about the agents that have what its mark "having" names."""
+    kept, left_out = [], []
+    for item in items:
+        mark = item.get_closest_marker("having")
+        cls = clis.KNOWN[item.callspec.params["cli_name"]] if mark else None
+        (kept if mark is None or getattr(cls, mark.args[0]) else left_out).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -155,6 +170,8 @@ class Scene:
         self.secrets = {n: f"secret-{n}-{nonce}" for n in names}
         self._fill()
         self.bystander = None
+        self.terminals = []
+        self.host_side = None
 
     def _fill(self):
         s = self.secrets
@@ -180,14 +197,43 @@ class Scene:
     def start(self, url):
         """Configures the agent, gives all to the user, and starts the bystander."""
         self.cli.configure(self.home, url)
-        for path in [self.root, *self.root.rglob("*")]:
-            os.chown(path, UID, UID, follow_symlinks=False)
+        self.own()
         self.bystander = as_user(["/bin/sleep", "600"])
 
+    def own(self):
+        """Gives all of it to the user."""
+        for path in [self.root, *self.root.rglob("*")]:
+            os.chown(path, UID, UID, follow_symlinks=False)
+
+    def running(self, word=""):
+        """Numbers of the processes with this home, and with the word on their command line."""
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                environ = (path / "environ").read_bytes().split(b"\0")
+                if f"HOME={self.home}".encode() in environ:
+                    if word.encode() in (path / "cmdline").read_bytes():
+                        found.append(int(path.name))
+            except OSError:  # gone meanwhile, or not ours to read
+                pass
+        return found
+
     def stop(self):
+        """Ends everything that was started in this home, daemons included."""
         if self.bystander:
             self.bystander.kill()
             self.bystander.wait()
+
+        def ended():
+            left = self.running()
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return not left
+
+        wait_until(ended, "what was started ends")
+        while self.terminals:
+            self.forget(self.terminals[0])
 
     def names(self):
         return {
@@ -236,6 +282,21 @@ class Scene:
         """The agent as it would run without a sandbox, its prompts off."""
         return finish(self._begin(self.cli.native(words), self.cli.environment(url)), timeout)
 
+    def begin_plain(self, words, url):
+        """As native(), without the flags that switch prompts off."""
+        return self._begin([str(self.cli.path / self.cli.row), *words], self.cli.environment(url))
+
+    def terminal(self, command, url):
+        """A command on a terminal; it ends with the scene."""
+        who = {"user": UID, "group": UID, "extra_groups": []} if ROOT else {}
+        env = self.environ(self.cli.environment(url))
+        self.terminals.append(Terminal(command, cwd=self.work, env=env, **who))
+        return self.terminals[-1]
+
+    def forget(self, terminal):
+        self.terminals.remove(terminal)
+        terminal.close()
+
     def begin_boxed(self, sbx, words, url, *options, env=None):
         command = [str(sbx), "run", *options, self.cli.row, "--", *words]
         more = self.cli.environment(url) if env is None else env
@@ -261,6 +322,13 @@ def scene(place, cli, model):
         s.start(model.url)
         yield s
         s.stop()
+
+
+@pytest.fixture
+def deputy(scene, model):
+    """A scene beside which the agent's host side runs and waits for orders."""
+    scene.host_side = scene.cli.begin_host_side(scene, model)
+    return scene
 
 
 @pytest.fixture

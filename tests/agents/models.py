@@ -341,6 +341,7 @@ class Model:
 
     def __init__(self, script=(), port=0):
         self.script = list(script)
+        self.orders = {}  # {word: script}: for a request that holds the word, the last one counts
         self.requests = []
         self.errors = []
         self._lock = threading.Lock()
@@ -371,9 +372,15 @@ class Model:
         if not protocol.wants_tools(body):
             return protocol.text("a title", body)
         n, _ = protocol.results(body)
-        if n < len(self.script):
-            return protocol.call(n, self.script[n], body)
+        script = self._script_for(request)
+        if n < len(script):
+            return protocol.call(n, script[n], body)
         return protocol.text(DONE, body)
+
+    def _script_for(self, request):
+        at = {request.raw.rfind(word): script for word, script in self.orders.items()}
+        last = max(at, default=-1)
+        return at[last] if last >= 0 else self.script
 
     def results(self):
         """What the tools said to the last complete request, one text a call."""

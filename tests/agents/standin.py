@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import urllib.parse
 
 TOOLS = [{"name": n, "input_schema": {"type": "object"}} for n in ("Bash", "Read", "Write")]
@@ -93,11 +94,46 @@ def talk(messages):
         say("user", message={"content": results})
 
 
+def orders():
+    return os.path.join(os.environ["HOME"], ".claude/daemon/dispatch")
+
+
+def dispatch(order):
+    """As claude: leaves the order where the daemon finds it; starts one where there is none."""
+    if not os.path.isdir(orders()):
+        os.makedirs(orders())
+        null = {n: subprocess.DEVNULL for n in ("stdin", "stdout", "stderr")}
+        words = ["/usr/bin/python3", "-IS", __file__, "daemon"]
+        with subprocess.Popen(words, start_new_session=True, **null) as daemon:
+            daemon.returncode = 0  # nobody waits for it
+    name = os.path.join(orders(), f"{len(os.listdir(orders()))}.json")
+    with open(name + ".new", "w", encoding="utf-8") as f:
+        json.dump(order, f)
+    os.rename(name + ".new", name)
+    return 0
+
+
+def obey():
+    """Does what is found there, in the order of the names; never ends."""
+    done = set()
+    while True:
+        for name in sorted(set(os.listdir(orders())) - done):
+            if name.endswith(".json"):
+                done.add(name)
+                with open(os.path.join(orders(), name), encoding="utf-8") as f:
+                    talk([{"role": "user", "content": json.load(f)}])
+        time.sleep(0.05)
+
+
 def main():
     words = [w for w in sys.argv[1:] if w != "--dangerously-skip-permissions"]
     if words == ["--version"]:
         print("stand-in 1")
         return 0
+    if words == ["daemon"]:
+        return obey()
+    if words[:1] == ["--bg"]:
+        return dispatch(words[1])
     if len(words) == len(sys.argv) - 1:
         print("stand-in: it would ask before every call, and nobody answers", file=sys.stderr)
         return 1
