@@ -20,6 +20,18 @@ json_t *report_json_text(const char *s)
 	return j;
 }
 
+static json_t *unverified(void)
+{
+	size_t n;
+	const struct sbx_agent *agents = sbx_agents(&n);
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		if (!agents[i].verified)
+			json_array_append_new(a, report_json_text(agents[i].name));
+	return a;
+}
+
 static json_t *strings(const struct sbx_strv *sv)
 {
 	json_t *a = json_array();
@@ -181,6 +193,7 @@ int report_json(const struct report *r, FILE *f)
 	json_object_set_new(top, "rules", rules(r));
 	for (size_t i = 0; i < r->run->n; i++)
 		json_array_append_new(cells, cell(&r->run->cells[i]));
+	json_object_set_new(top, "unverified_agents", unverified());
 	json_object_set_new(top, "cells", cells);
 	rc = json_dumpf(top, f, JSON_INDENT(1));
 	json_decref(top);

@@ -74,6 +74,23 @@ static const char *cell_text(const struct cell_result *c, char *buf, size_t n)
 	return buf;
 }
 
+/* The sandbox of these is verified like the others; whether the agent can work in it is not. */
+static void unverified_rows(FILE *f)
+{
+	const char *before =
+		"Unverified, their rows are from public documentation and were "
+		"never run: ";
+	size_t n;
+	const struct sbx_agent *agents = sbx_agents(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!agents[i].verified) {
+			fprintf(f, "%s%s", before, agents[i].name);
+			before = ", ";
+		}
+	fputs("\n\n", f);
+}
+
 static bool grid(const struct report *r, FILE *f)
 {
 	static const char *const titles[] = { "agent", "profile", "rw, net on",
@@ -110,6 +127,7 @@ static bool grid(const struct report *r, FILE *f)
 	scols_print_table(t);
 	scols_unref_table(t);
 	fputc('\n', f);
+	unverified_rows(f);
 	return true;
 }
 

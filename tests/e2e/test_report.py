@@ -82,6 +82,7 @@ def test_text_tells_a_stranger_what_happened():
     assert len(grid) == 14
     assert sum(line.count("ok") for line in grid) == 56
     assert any(line.startswith("Known gaps") for line in lines)
+    assert [line.split(": ")[1] for line in lines if line.startswith("Unverified")] == ["agent, kiro"]
     assert lines[-1] == "The sandbox holds on this machine."
     assert "\033" not in result.out
 
@@ -93,6 +94,7 @@ def test_junit_counts_what_json_counts(whole):
     assert len(suites) == 56
     assert sum(int(s.get("tests")) for s in suites) == whole.json["counts"]["observations"]
     assert all(s.get("failures") == s.get("errors") == "0" for s in suites)
+    assert whole.json["unverified_agents"] == ["agent", "kiro"]
     gaps = whole.json["counts"]["known"] + whole.json["counts"]["absent"]
     assert sum(int(s.get("skipped")) for s in suites) == gaps > 0
 
