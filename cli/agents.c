@@ -34,6 +34,8 @@ static void print_one(const struct sbx_agent *a)
 		print_words("takes a conversation up again by", a->resume->again);
 		printf("which one: %s\n", a->resume->why);
 	}
+	if (a->key_flags)
+		print_words("with them, for its key", a->key_flags);
 	if (a->skip_behind)
 		print_words("behind one of these", a->skip_behind);
 	for (const struct sbx_agent_path *p = a->paths; p->path; p++)
@@ -63,7 +65,7 @@ static json_t *names(const char *const *words)
 {
 	json_t *j = json_array();
 
-	for (; *words; words++)
+	for (; words && *words; words++)
 		json_array_append_new(j, json_string(*words));
 	return j;
 }
@@ -79,10 +81,12 @@ static json_t *to_json(const struct sbx_agent *a)
 	for (const struct sbx_agent_env *v = a->set_env; v->name; v++)
 		json_array_append_new(set, json_pack("{s:s, s:s, s:s}", "name", v->name,
 						   "value", v->value, "why", v->why));
-	return json_pack("{s:s, s:s?, s:s, s:b, s:s, s:o, s:o, s:o, s:o, s:o}", "name",
-		a->name, "command", a->command, "source", source_of(a), "verified",
-		a->verified, "why", a->why, "skip_flags", names(a->skip_flags), "roots",
-		names(a->roots), "paths", paths, "env", names(a->env), "set_env", set);
+	return json_pack("{s:s, s:s?, s:s, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"name", a->name, "command", a->command, "source", source_of(a),
+		"verified", a->verified, "why", a->why, "skip_flags",
+		names(a->skip_flags), "key_flags", names(a->key_flags), "skip_behind",
+		names(a->skip_behind), "roots", names(a->roots), "paths", paths, "env",
+		names(a->env), "set_env", set);
 }
 
 static void print_json(const struct sbx_agent *agents, size_t n)

@@ -81,6 +81,8 @@ void prepare_command(
 		sbx_strv_add(ret, *args++);
 	for (size_t i = 0; skip && agent->skip_flags[i]; i++)
 		sbx_strv_add(ret, agent->skip_flags[i]);
+	for (size_t i = 0; skip && agent->key_flags && agent->key_flags[i]; i++)
+		sbx_strv_add(ret, agent->key_flags[i]);
 	for (; args && *args; args++)
 		sbx_strv_add(ret, *args);
 }

@@ -16,8 +16,8 @@ struct prepared {
  * means generic; generic needs a command. Returns the row, or NULL with e set. */
 const struct sbx_agent *prepare_agent(const struct options *o, struct sbx_error *e);
 
-/* The command line: program, the flags that switch prompts off when skip is set, and what
- * stands after "--". For generic, that alone. */
+/* The command line: program, when skip is set the flags that switch prompts off and those that keep
+ * its key from its tools, and what stands after "--". For generic, that alone. */
 void prepare_command(struct sbx_strv *ret, const struct sbx_agent *agent,
 	char *const *args, bool skip);
 

@@ -70,6 +70,9 @@ static const struct sbx_agent agents[] = {
 		.name = "codex",
 		.command = "codex",
 		.skip_flags = NAMES("--dangerously-bypass-approvals-and-sandbox"),
+		/* its tools' environment only: /proc and auth.json still have it */
+		.key_flags = NAMES("-c", "shell_environment_policy.exclude="
+					 "[\"CODEX_API_KEY\",\"OPENAI_API_KEY\"]"),
 		.roots = NAMES(".codex"),
 		.paths = PATHS({ ".codex/config.toml", EXEC,
 				       "names notify programs and MCP servers" },

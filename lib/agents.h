@@ -56,6 +56,8 @@ struct sbx_agent {
 	const char *name;
 	const char *command; /* program name; NULL for generic */
 	const char *const *skip_flags; /* switch permission prompts off; NULL-ended */
+	/* Come with them: keep the agent's key from its own tools; NULL-ended, NULL: it has no way */
+	const char *const *key_flags;
 	/* Subcommands that know the flags only behind them; NULL-ended, NULL: none */
 	const char *const *skip_behind;
 	const char *const *roots; /* state roots, for refusing work dirs; NULL-ended */

@@ -86,6 +86,23 @@ static void the_flag_comes_with_the_sandbox(void **state)
 	sbx_strv_done(&generic);
 }
 
+static void the_key_is_kept_from_tools_where_there_is_a_way(void **state)
+{
+	char *args[] = { (char *)"exec", NULL };
+	struct sbx_strv with = { 0 }, without = { 0 };
+
+	(void)state;
+	prepare_command(&with, sbx_agent_find("codex"), args, true);
+	assert_int_equal(with.n, 5);
+	assert_string_equal(with.v[2], "-c");
+	assert_non_null(strstr(with.v[3], "CODEX_API_KEY"));
+	assert_string_equal(with.v[4], "exec");
+	prepare_command(&without, sbx_agent_find("codex"), args, false);
+	assert_int_equal(without.n, 2);
+	sbx_strv_done(&with);
+	sbx_strv_done(&without);
+}
+
 /* "opencode --auto run" is no command of opencode's. */
 static void the_flag_stands_behind_a_subcommand_that_takes_it(void **state)
 {
@@ -178,6 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_may_be_pasted),
 		cmocka_unit_test(the_flag_comes_with_the_sandbox),
+		cmocka_unit_test(the_key_is_kept_from_tools_where_there_is_a_way),
 		cmocka_unit_test(the_flag_stands_behind_a_subcommand_that_takes_it),
 		cmocka_unit_test(nobody_is_chosen_who_is_root),
 		cmocka_unit_test(the_owner_or_the_named_one_is_chosen),
