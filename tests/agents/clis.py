@@ -41,6 +41,7 @@ class Cli:
     transcripts = ""  # kept on the host
     resumes = True
     offline = re.compile("")  # what it says when the model cannot be reached
+    keeps_key = False  # from its shell's environment, by the flags of its row
     refuses = {}  # {call: why}: what it does not do even when its prompts are off
 
     def __init__(self, path, node=None):
@@ -72,10 +73,6 @@ class Cli:
     def offline_words(self, prompt):
         """With what makes it say that there is no model."""
         return self.words(prompt)
-
-    def secretive_words(self, prompt):
-        """With the agent's own way to keep its key from its tools; None when it has none."""
-        return None
 
     def strict_words(self, prompt, url):
         return self.words(prompt)
@@ -208,10 +205,8 @@ class Codex(Cli):
     def resume(self, prompt):
         return ["exec", "--json", "--disable", "plugins", "resume", "--last", prompt]
 
-    def secretive_words(self, prompt):
-        return ["-c", 'shell_environment_policy.exclude=["*KEY*"]', *self.words(prompt)]
-
     deputy = True
+    keeps_key = True
     order_options = ("--no-skip-permissions",)  # queue does not know the flag
     daemon = "app-server"
 

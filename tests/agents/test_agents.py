@@ -52,6 +52,8 @@ def test_nothing_gets_through(scene, model, sbx, note, profile, fs):
             came_through.append(call.name)
     assert came_through == [], model.results()
     works = {c.name: scene.happened(c, model) for c in scripts.WORK}
+    for call in scripts.WORK:
+        note(call, f"{profile}/{fs}", works[call.name])
     assert works == {"work.shell": fs == "rw", "work.write": fs == "rw", "work.read": True}
 
 
@@ -82,18 +84,22 @@ def test_the_credential_arrives(scene, model, sbx):
 
 
 def test_who_can_read_the_key(scene, model, sbx):
-    """Known and documented: a tool of the agent can, unless the agent itself keeps it away."""
-    model.script = [{"tool": "shell", "command": "env"}]
+    """Known and documented: a tool of the agent can, but for an agent that offers a way; and even
+    there the agent itself has it."""
 
-    def told(words):
+    def told(run, command):
+        model.script = [{"tool": "shell", "command": command}]
         before = len(model.requests)
-        done = scene.boxed(sbx, words, model.url)
+        done = run()
         assert done.status == 0, done
         return any(scene.cli.key.encode() in r.raw for r in model.requests[before:])
 
-    assert told(scene.cli.words("go"))
-    if scene.cli.secretive_words("go"):
-        assert not told(scene.cli.secretive_words("go"))
+    def boxed():
+        return scene.boxed(sbx, scene.cli.words("go"), model.url)
+
+    assert told(lambda: scene.native(scene.cli.words("go"), model.url), "env")
+    assert told(boxed, "env") != scene.cli.keeps_key
+    assert told(boxed, "cat /proc/*/environ | tr '\\0' '\\n'")
 
 
 def test_a_second_run_resumes_the_first(scene, model, sbx):
