@@ -11,7 +11,7 @@ import models
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def wait_until(true, what, seconds=90):
+def wait_until(true, what, seconds=180):
     """Polls: what is waited for is done by processes that tell nobody."""
     end = time.monotonic() + seconds
     while not true():

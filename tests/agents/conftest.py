@@ -32,7 +32,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("SBX_BUILD", HERE.parents[1] / "build")).resolve()
 ROOT = os.getuid() == 0
 UID = 65534 if ROOT else os.getuid()
-TIMEOUT = 120  # of one run of an agent
+TIMEOUT = 240  # of one run of an agent, on a busy machine
 REQUIRED = os.environ.get("SBX_AGENTS") == "1"
 # For the gate, which has no time for more than two real agents, and less than a minute for those.
 FEW = os.environ.get("SBX_AGENTS_FEW") == "1"
