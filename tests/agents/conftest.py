@@ -48,6 +48,8 @@ FOUND = clis.installed(os.environ.get("SBX_AGENTS_CACHE"))
 
 
 def pytest_configure(config):
+    # A run that is ended by a timeout must end the daemons that it has started, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.addinivalue_line("markers", "having(name): for agents of which that is true")
     if REQUIRED and sorted(FOUND) != sorted(clis.REAL):
         pytest.exit(f"not installed: {sorted(set(clis.REAL) - set(FOUND))}; run ci/agents", 4)
