@@ -428,6 +428,7 @@ void sbx_host_done(struct sbx_host *h)
 	free(h->state.real);
 	free(h->state_name);
 	free(h->state_shown);
+	free(h->state_marker);
 	if (h->git.real)
 		sbx_close_fd(&h->git.fd);
 	free(h->git.real);

@@ -78,6 +78,7 @@ struct sbx_host {
 	 * name in it; else both NULL. */
 	struct sbx_opened state;
 	char *state_name;
+	char *state_marker; /* "NAME/.project_root", which says whose it is; or NULL */
 	char *state_shown; /* what it is called inside; NULL: the same */
 	struct sbx_opened *binds; /* the policy's extra binds, in its order */
 	size_t n_binds;

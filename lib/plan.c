@@ -183,6 +183,20 @@ static enum sbx_op_kind kind_of_mode(enum sbx_path_mode mode)
 	}
 }
 
+/* Who could write it would have the transcripts of another project bound to his. */
+static void add_marker(struct sbx_plan *m, const struct sbx_host *h, const char *dir)
+{
+	SBX_CLEANUP_FREE char *src = NULL, *dst = NULL;
+
+	if (h->state_marker == NULL)
+		return;
+	src = sbx_path_join(h->state.real, h->state_marker);
+	dst = sbx_path_join(dir, strchr(h->state_marker, '/') + 1);
+	if (sbx_host_fact(h, src)->type == SBX_FT_FILE)
+		sbx_mounts_add(m, SBX_OP_RO_BIND, src, dst, SBX_PIN_STATE,
+			"says which project the directory belongs to");
+}
+
 /* Of a directory of transcripts this project's alone; one that is not there yet is made, and
  * goes when nothing was put in it. */
 static void add_project_state(
@@ -203,6 +217,8 @@ static void add_project_state(
 	op = sbx_mounts_add(m, SBX_OP_BIND, src, dst, SBX_PIN_STATE, p->why);
 	if (op && (f->type == SBX_FT_ABSENT || f->reserved))
 		op->reserve = SBX_RESERVE_DIR;
+	else if (op)
+		add_marker(m, h, dst);
 }
 
 static void add_agent(struct sbx_plan *m, const struct sbx_host *h,

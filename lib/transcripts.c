@@ -15,6 +15,7 @@
 #define UNITS_MAX 200
 #define MARKER ".project_root"
 #define MARKER_MAX 8192
+#define HASH_DIGITS 16
 
 /* Bytes of the UTF-8 sequence at p; 0: it is none. */
 static size_t sequence(const unsigned char *p)
@@ -64,20 +65,6 @@ static bool is_marked(int dir, const char *name, const char *workdir)
 	return strcmp(text, workdir) == 0;
 }
 
-static char *by_marker(const char *dir, const char *workdir)
-{
-	DIR *d = opendir(dir);
-	struct dirent *de;
-	char *name = NULL;
-
-	while (d && name == NULL && (de = readdir(d)))
-		if (de->d_name[0] != '.' && is_marked(dirfd(d), de->d_name, workdir))
-			name = sbx_xstrdup(de->d_name);
-	if (d)
-		closedir(d);
-	return name;
-}
-
 /* gemini: the last part of the path in small letters, each run of anything but ASCII letters and
  * digits as one '-', none at the ends. */
 static char *slug_of(const char *workdir)
@@ -111,6 +98,35 @@ char *sbx_transcripts_new_name(const char *workdir, char **ret_shown)
 	return sbx_xasprintf("%s-%016" PRIx64, slug, hash);
 }
 
+/* "SLUG-" and sixteen hexadecimal digits: a name of ours. */
+static bool is_new_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > HASH_DIGITS && name[n - HASH_DIGITS - 1] == '-' &&
+	       strspn(name + n - HASH_DIGITS, "0123456789abcdef") == HASH_DIGITS;
+}
+
+/* The marker in a directory of ours was written inside, by whom the transcripts belong to; which
+ * project's it is, its name says. */
+static char *by_marker(const char *dir, const char *workdir)
+{
+	SBX_CLEANUP_FREE char *shown = NULL;
+	SBX_CLEANUP_FREE char *own = sbx_transcripts_new_name(workdir, &shown);
+	DIR *d = opendir(dir);
+	struct dirent *de;
+	char *name = NULL;
+
+	while (d && name == NULL && (de = readdir(d)))
+		if (de->d_name[0] != '.' &&
+			(!is_new_name(de->d_name) || strcmp(de->d_name, own) == 0) &&
+			is_marked(dirfd(d), de->d_name, workdir))
+			name = sbx_xstrdup(de->d_name);
+	if (d)
+		closedir(d);
+	return name;
+}
+
 char *sbx_transcripts_name(enum sbx_by by, const char *dir, const char *workdir)
 {
 	switch (by) {
@@ -135,6 +151,11 @@ void sbx_transcripts_read(struct sbx_host *h, const struct sbx_agent_path *p)
 	if (h->state_name == NULL && p->by == SBX_BY_MARKER)
 		h->state_name =
 			sbx_transcripts_new_name(h->workdir.real, &h->state_shown);
-	if (h->state_name)
-		sbx_look_protected(h, real, h->state_name);
+	if (h->state_name == NULL)
+		return;
+	sbx_look_protected(h, real, h->state_name);
+	if (p->by == SBX_BY_MARKER) {
+		h->state_marker = sbx_xasprintf("%s/" MARKER, h->state_name);
+		sbx_look_beneath(h, real, h->state_marker);
+	}
 }

@@ -69,6 +69,7 @@ const struct role roles_more[] = {
 	HOME_FILE("@opencode_orders", ".config/opencode/plugin/mine"),
 	HOME_FILE("@cursor_orders", ".cursor/rules/mine"),
 	HOME_FILE("@kiro_orders", ".kiro/hooks/mine"),
+	PATH("@gemini_marker", "{home}/.gemini/tmp/app/.project_root"),
 	HOME_FILE("@gemini_settings", ".gemini/settings.json"),
 	HOME_FILE("@opencode_settings", ".config/opencode/opencode.json"),
 	HOME_FILE("@cursor_settings", ".cursor/mcp.json"),

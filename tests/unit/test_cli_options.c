@@ -21,7 +21,7 @@ static const struct row {
 	{ "unknown", "run", { "--fast" }, "no option --fast", 0, -1 },
 	{ "unknown after the agent", "run", { "claude", "--fast" }, "no option --fast", 0,
 		-1 },
-	{ "of another subcommand", "agents", { "--net", "on" }, "no option --net", 0,
+	{ "of another subcommand", "completion", { "--net", "on" }, "no option --net", 0,
 		-1 },
 	{ "another meaning", "agents", { "--format", "argv" }, "text json", 0, -1 },
 	{ "its own meaning", "plan", { "--format", "argv", "claude" }, NULL, 1, -1 },

@@ -237,6 +237,14 @@ static void transcripts_are_this_projects(void **state)
 	free(SBX_TAKE_PTR(h.state_shown));
 
 	t_host_dir(&h, "/data/projects/-w-p");
+	h.state_marker = sbx_xstrdup("-w-p/mark");
+	t_host_file(&h, "/data/projects/-w-p/mark");
+	assert_int_equal(sbx_plan_build(&plan, &p, &h, &e), 0);
+	op = t_find_op(&plan, "/home/u/.claude/projects/-w-p/mark");
+	assert_int_equal(op->kind, SBX_OP_RO_BIND);
+	assert_int_equal(op->pin, SBX_PIN_STATE);
+	sbx_plan_done(&plan);
+	free(SBX_TAKE_PTR(h.state_marker));
 	assert_int_equal(sbx_plan_build(&plan, &p, &h, &e), 0);
 	op = t_find_op(&plan, "/home/u/.claude/projects/-w-p");
 	assert_int_equal(op->reserve, SBX_RESERVE_NONE);

@@ -73,7 +73,9 @@ static void geminis_is_the_marked_one(void **state)
 	SBX_CLEANUP_FREE char *linked = sbx_path_join(dir, "linked");
 	SBX_CLEANUP_FREE char *link = sbx_path_join(dir, "linked/.project_root");
 	SBX_CLEANUP_FREE char *outside = sbx_path_join(other, "app/.project_root");
-	SBX_CLEANUP_FREE char *got = NULL, *none = NULL, *by_link = NULL;
+	SBX_CLEANUP_FREE char *got = NULL, *none = NULL, *by_link = NULL, *by_hash = NULL,
+			      *by_name = NULL, *shown = NULL;
+	SBX_CLEANUP_FREE char *ours = sbx_transcripts_new_name("/home/u/evil", &shown);
 
 	(void)state;
 	mark(dir, "app", "/home/u/other");
@@ -88,6 +90,13 @@ static void geminis_is_the_marked_one(void **state)
 	assert_null(none);
 	by_link = sbx_transcripts_name(SBX_BY_MARKER, dir, "/home/u/through/a/link");
 	assert_null(by_link);
+	/* what is named by us was marked inside, and may say anything */
+	mark(dir, "evil-0123456789abcdef", "/home/u/evil");
+	by_hash = sbx_transcripts_name(SBX_BY_MARKER, dir, "/home/u/evil");
+	assert_null(by_hash);
+	mark(dir, ours, "/home/u/evil");
+	by_name = sbx_transcripts_name(SBX_BY_MARKER, dir, "/home/u/evil");
+	assert_string_equal(by_name, ours);
 	t_rmdir(other);
 	t_rmdir(dir);
 }
@@ -101,7 +110,6 @@ static const struct new_row {
 	{ "runs and ends", "/home/u/__a  b__", "a-b" },
 	{ "not ASCII", "/home/u/caf\xc3\xa9s", "caf-s" },
 	{ "nothing left", "/home/u/\xe6\x97\xa5", "project" },
-	{ "no name at all", "/", "project" },
 };
 
 static void a_new_name_is_the_one_that_gemini_takes(void **state)
