@@ -16,9 +16,18 @@
  * STATUS: where one line is said: "kept", or "error ERRNO PATH". SANDBOX: a socket; pid 1 of the
  * sandbox sends a handle on itself. Its end without one means that nothing will run.
  *
- * A placeholder is known by its time, which any use of it changes. Several sandboxes may hold
- * one: each has a shared lock on the directory above, and who can have that alone removes it. What
- * a dead keeper has left behind the next one adopts.
+ * A placeholder is known by its time, which any use of it changes, and by what is in it. What a
+ * dead keeper has left behind the next one adopts.
+ *
+ * Several sandboxes may hold one, and the last removes it. Keepers tell each other by locks. A
+ * directory of the project would not do: a payload can open it, and hold a lock that stops the
+ * removal, or every start. So the locks are on bytes of the root directory, which no sandbox shows
+ * and which is one and the same for every user; each directory that holds placeholders has a byte
+ * for "mine are there" and one for "I am removing" (keeper_meeting_byte()). Open file description
+ * locks for reading need no right to write, leave nothing behind, and go with their process. Who
+ * starts says the first and then looks for the second; who ends says the second, takes back the
+ * first, and then looks whether anybody else says the first. In whatever order that happens, one
+ * of them sees the other.
  */
 #include "keeper_mark.h"
 
@@ -31,7 +40,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -39,11 +47,9 @@
 #include <unistd.h>
 
 #define PLACES_MAX 1024
-#define TEXT_MAX 255
-#define PATIENCE_S 5 /* for another keeper that is removing */
+#define DIRS_MAX 1024
+#define PATIENCE_MS 5000 /* for another keeper that is removing */
 #define MARK_MS 500 /* for one that has made its placeholder and not marked it yet */
-#define INNER \
-	".gitignore" /* of a directory with a text: keeps git from clearing it away */
 
 struct place;
 
@@ -57,14 +63,23 @@ struct kind {
 struct place {
 	const struct kind *kind;
 	const char *text;
-	int parent; /* holds the lock; places in one directory share it */
+	int parent; /* places in one directory share it */
 	dev_t dev;
 	ino_t ino;
 	char name[256];
 };
 
+/* One that places stand in. */
+struct dir {
+	int fd;
+	off_t byte; /* see the top */
+};
+
 static struct place places[PLACES_MAX];
 static size_t n_places;
+static struct dir dirs[DIRS_MAX];
+static size_t n_dirs;
+static int meeting; /* KEEPER_MEETING */
 
 /* ---- kinds ---- */
 
@@ -102,9 +117,9 @@ static int make_dir(const struct place *p)
 	if (*p->text == '\0')
 		return 0;
 	fd = openat(p->parent, p->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	r = fd < 0 ? -errno : put(fd, INNER, p->text);
+	r = fd < 0 ? -errno : put(fd, KEEPER_INNER, p->text);
 	if (r == 0)
-		r = mark(fd, INNER);
+		r = mark(fd, KEEPER_INNER);
 	if (fd >= 0)
 		close(fd);
 	if (r < 0)
@@ -112,19 +127,24 @@ static int make_dir(const struct place *p)
 	return r;
 }
 
-/* One in which the host has put something stays. */
+/* One in which the host has put something stays, without what is ours in it: git shows it then.
+ * One that cannot be removed is made whole again, for the next keeper. */
 static void remove_dir(const struct place *p)
 {
 	int fd = openat(
 		p->parent, p->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
 
-	if (fd >= 0 && *p->text && fstatat(fd, INNER, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		keeper_made(&st))
-		unlinkat(fd, INNER, 0);
-	if (fd >= 0)
-		close(fd);
-	unlinkat(p->parent, p->name, AT_REMOVEDIR);
+	if (fd < 0)
+		return;
+	if (keeper_inner_stands(fd, KEEPER_INNER, p->text))
+		unlinkat(fd, KEEPER_INNER, 0);
+	if (unlinkat(p->parent, p->name, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY &&
+		errno != EEXIST && errno != ENOENT) {
+		if (*p->text && put(fd, KEEPER_INNER, p->text) == 0)
+			mark(fd, KEEPER_INNER);
+		mark(p->parent, p->name);
+	}
+	close(fd);
 }
 
 static int make_file(const struct place *p)
@@ -138,22 +158,7 @@ static int make_socket(const struct place *p)
 	return mknodat(p->parent, p->name, S_IFSOCK, 0) < 0 ? -errno : 0;
 }
 
-/* A time can be set by anybody: one with another content is somebody's own. */
 static void remove_file(const struct place *p)
-{
-	size_t len = strlen(p->text);
-	char text[TEXT_MAX + 1];
-	int fd = openat(
-		p->parent, p->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-
-	if (fd >= 0)
-		close(fd);
-	if (n >= 0 && (size_t)n == len && memcmp(text, p->text, len) == 0)
-		unlinkat(p->parent, p->name, 0);
-}
-
-static void remove_socket(const struct place *p)
 {
 	unlinkat(p->parent, p->name, 0);
 }
@@ -161,31 +166,66 @@ static void remove_socket(const struct place *p)
 static const struct kind kinds[] = {
 	{ 'd', S_IFDIR, make_dir, remove_dir },
 	{ 'f', S_IFREG, make_file, remove_file },
-	{ 's', S_IFSOCK, make_socket, remove_socket },
+	{ 's', S_IFSOCK, make_socket, remove_file },
 };
 
 /* ---- holding ---- */
 
-/* Only to interrupt a wait. */
-static void on_alarm(int sig)
+static int set_lock(short type, off_t byte)
 {
-	(void)sig;
+	struct flock l = { .l_type = type, .l_start = byte, .l_len = 1 };
+
+	return fcntl(meeting, F_OFD_SETLK, &l) < 0 ? -errno : 0;
 }
 
-/* Two locks of our own would stand in each other's way. -1: it is the first there. */
-static int locked_already(int fd)
+/* Does another keeper hold the byte? For a lock to read, one to write would have to wait. When
+ * that cannot be told: yes, so that nothing is removed that may be in use. */
+static bool is_locked(off_t byte)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_start = byte, .l_len = 1 };
+
+	return fcntl(meeting, F_OFD_GETLK, &l) < 0 || l.l_type != F_UNLCK;
+}
+
+/* Takes fd. Nobody removes from it from now on. */
+static int add_dir(int fd)
+{
+	static int left_ms = PATIENCE_MS;
+	struct dir *d = &dirs[n_dirs];
+	struct stat st;
+	int r = n_dirs == DIRS_MAX ? -E2BIG : fstat(fd, &st) < 0 ? -errno : 0;
+
+	if (r == 0) {
+		*d = (struct dir){ .fd = fd, .byte = keeper_meeting_byte(&st) };
+		r = set_lock(F_RDLCK, d->byte);
+	}
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	n_dirs++;
+	while (is_locked(d->byte + 1)) {
+		if (left_ms-- == 0)
+			return -EBUSY;
+		poll(NULL, 0, 1);
+	}
+	return fd;
+}
+
+/* -1: it is the first place there. */
+static int known_dir(int fd)
 {
 	struct stat a, b;
 
-	for (size_t i = 0; i < n_places; i++)
-		if (fstat(fd, &a) == 0 && fstat(places[i].parent, &b) == 0 &&
+	for (size_t i = 0; i < n_dirs; i++)
+		if (fstat(fd, &a) == 0 && fstat(dirs[i].fd, &b) == 0 &&
 			a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-			return places[i].parent;
+			return dirs[i].fd;
 	return -1;
 }
 
-/* The directory that path lies in, with a shared lock; nobody removes from it then. */
-static int lock_parent(int base, const char *path)
+/* The directory that path lies in; borrowed. */
+static int open_parent(int base, const char *path)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
@@ -193,7 +233,7 @@ static int lock_parent(int base, const char *path)
 	};
 	const char *slash = strrchr(path, '/');
 	char dir[4096] = ".";
-	int fd, r;
+	int fd, known;
 
 	if (slash && (size_t)(slash - path) >= sizeof(dir))
 		return -ENAMETOOLONG;
@@ -204,19 +244,16 @@ static int lock_parent(int base, const char *path)
 	fd = (int)syscall(SYS_openat2, base, dir, &how, sizeof(how));
 	if (fd < 0)
 		return -errno;
-	r = locked_already(fd);
-	if (r < 0 && flock(fd, LOCK_SH) == 0)
-		return fd;
-	if (r < 0)
-		r = errno == EINTR ? -EBUSY : -errno;
+	known = known_dir(fd);
+	if (known < 0)
+		return add_dir(fd);
 	close(fd);
-	return r;
+	return known;
 }
 
-static bool look(const struct place *p, struct stat *ret)
+static bool stands(const struct place *p, struct stat *ret)
 {
-	return fstatat(p->parent, p->name, ret, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       (ret->st_mode & S_IFMT) == p->kind->type;
+	return keeper_stands(p->parent, p->name, p->kind->type, p->text, ret);
 }
 
 /* Makes it, or takes over one that is there. */
@@ -224,6 +261,7 @@ static int hold(struct place *p)
 {
 	int r = p->kind->make(p);
 	struct stat st;
+	bool is;
 
 	if (r == 0) {
 		r = mark(p->parent, p->name);
@@ -233,30 +271,65 @@ static int hold(struct place *p)
 	if (r < 0 && r != -EEXIST)
 		return r;
 	/* One that its keeper has not marked yet will be; another thing never is. */
-	for (int ms = 0; ms < MARK_MS && look(p, &st) && !keeper_made(&st); ms++)
+	for (int ms = 0; !(is = stands(p, &st)) && ms < MARK_MS &&
+			 (st.st_mode & S_IFMT) == p->kind->type && !keeper_made(&st);
+		ms++)
 		poll(NULL, 0, 1);
-	if (!look(p, &st) || !keeper_made(&st))
+	if (!is)
 		return -EEXIST;
 	p->dev = st.st_dev;
 	p->ino = st.st_ino;
 	return 0;
 }
 
+/* A directory that the host has used is looked into all the same: our own is in it. */
 static void give_back(const struct place *p)
 {
 	struct stat st;
 
-	if (flock(p->parent, LOCK_EX | LOCK_NB) == 0 && look(p, &st) &&
-		st.st_dev == p->dev && st.st_ino == p->ino && keeper_made(&st))
+	if ((stands(p, &st) || S_ISDIR(st.st_mode)) && st.st_dev == p->dev &&
+		st.st_ino == p->ino)
 		p->kind->remove(p);
 }
 
-/* The lock of a directory belongs to all places in it. */
+/* The payload may have taken the right to write to a directory from its owner, who is us: nothing
+ * could be removed then. Returns the mode to set again, or 0. */
+static mode_t open_up(int dir)
+{
+	const mode_t needed = S_IWUSR | S_IXUSR;
+	struct stat st;
+
+	if (fstat(dir, &st) < 0 || st.st_uid != geteuid() ||
+		(st.st_mode & needed) == needed ||
+		fchmod(dir, (st.st_mode & 07777) | needed) < 0)
+		return 0;
+	return st.st_mode;
+}
+
+static void give_dir_back(const struct dir *d)
+{
+	mode_t was;
+
+	if (is_locked(d->byte))
+		return;
+	was = open_up(d->fd);
+	for (size_t i = n_places; i-- > 0;)
+		if (places[i].parent == d->fd)
+			give_back(&places[i]);
+	if (was)
+		fchmod(d->fd, was & 07777);
+}
+
+/* See the top. What lies deeper came later. */
 static void give_all_back(void)
 {
-	for (size_t i = n_places; i-- > 0;)
-		give_back(&places[i]);
-	n_places = 0;
+	for (size_t i = 0; i < n_dirs; i++) {
+		set_lock(F_RDLCK, dirs[i].byte + 1);
+		set_lock(F_UNLCK, dirs[i].byte);
+	}
+	for (size_t i = n_dirs; i-- > 0;)
+		give_dir_back(&dirs[i]);
+	close(meeting);
 }
 
 static const struct kind *find_kind(const char *word)
@@ -274,13 +347,13 @@ static int hold_record(int base, const char *kind, const char *path, const char 
 	int r;
 
 	if (n_places == PLACES_MAX || strlen(name) >= sizeof(p->name) ||
-		strlen(text) > TEXT_MAX)
+		strlen(text) > KEEPER_TEXT_MAX)
 		return -E2BIG;
 	*p = (struct place){ .kind = find_kind(kind), .text = text };
 	if (p->kind == NULL)
 		return -EINVAL;
 	strcpy(p->name, name);
-	p->parent = lock_parent(base, path);
+	p->parent = open_parent(base, path);
 	if (p->parent < 0)
 		return p->parent;
 	r = hold(p);
@@ -373,19 +446,17 @@ static void say(int status, int r, const char *path)
 
 static void arrange_signals(void)
 {
-	struct sigaction alarmed = { .sa_handler = on_alarm };
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_IGN);
-	sigaction(SIGALRM, &alarmed, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 int main(int argc, char **argv)
 {
-	const char *path;
+	const char *path = KEEPER_MEETING;
 	int r, status, sandbox;
 
 	if (argc != 5)
@@ -395,9 +466,8 @@ int main(int argc, char **argv)
 	sandbox = atoi(argv[4]);
 	arrange_signals();
 	umask(0);
-	alarm(PATIENCE_S);
-	r = hold_all(atoi(argv[2]), &path);
-	alarm(0);
+	meeting = open(KEEPER_MEETING, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = meeting < 0 ? -errno : hold_all(atoi(argv[2]), &path);
 	say(status, r, path);
 	if (r == 0)
 		wait_for_end(sandbox);

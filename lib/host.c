@@ -3,6 +3,7 @@
 #include "gitdirs.h"
 #include "look.h"
 #include "protect.h"
+#include "reserved.h"
 #include "transcripts.h"
 
 #include "judge.h"
@@ -119,6 +120,7 @@ static void collect_facts(struct sbx_host *h, const struct sbx_agent *agent)
 	for (size_t i = 0; i < n; i++)
 		sbx_look_protected(h, h->workdir.real, prot[i].path);
 	sbx_gitdirs_read(h, homes);
+	sbx_reserved_confirm(h);
 	look_at_variable(h, "SSL_CERT_FILE");
 	look_at_variable(h, "SSL_CERT_DIR");
 	look_at_variable(h, "NODE_EXTRA_CA_CERTS");

@@ -108,6 +108,20 @@ bool sbx_keeper_made(const struct stat *st)
 	return keeper_made(st);
 }
 
+bool sbx_keeper_stands(
+	int dir, const char *name, enum sbx_reserve reserve, const char *text)
+{
+	static const mode_t types[_SBX_RESERVE_MAX] = { [SBX_RESERVE_DIR] = S_IFDIR,
+		[SBX_RESERVE_FILE] = S_IFREG,
+		[SBX_RESERVE_SOCKET] = S_IFSOCK };
+
+	/* As the plan has it for uid 0 (protect.c). */
+	if (reserve == SBX_RESERVE_SOCKET && geteuid() == 0)
+		reserve = SBX_RESERVE_FILE;
+	return reserve != SBX_RESERVE_NONE &&
+	       keeper_stands(dir, name, types[reserve], text ? text : "", NULL);
+}
+
 /* ---- the child ---- */
 
 struct child {
@@ -221,6 +235,12 @@ static int explain(
 			"'%s' came to be in '%s' while the sandbox was being prepared",
 			path, h->workdir.real);
 		sbx_error_remedy(e, "run it again: it will be protected as it is now");
+	} else if (err == EBUSY) {
+		r = sbx_error_set(e, SBX_E_RESERVE, err,
+			"'%s' cannot be reserved in '%s': another program removes "
+			"placeholders there, and does not end",
+			path, h->workdir.real);
+		sbx_error_remedy(e, "'lslocks' shows who has an OFDLCK lock on /");
 	} else {
 		r = sbx_error_set(e, SBX_E_RESERVE, err,
 			"'%s' cannot be reserved in '%s': %s", path, h->workdir.real,

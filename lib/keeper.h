@@ -19,8 +19,14 @@ struct sbx_keeper {
 
 #define SBX_KEEPER_NONE ((struct sbx_keeper){ .pidfd = -1, .status = -1, .sandbox = -1 })
 
-/* True for what a keeper made and nobody has used since. */
+/* True for what has the time of what a keeper made and nobody has used since. Anybody can set a
+ * time: for what the word of a payload must not decide there is the next one. */
 SBX_PUBLIC bool sbx_keeper_made(const struct stat *st);
+
+/* True when name, relative to dir as for openat(), is a placeholder of that kind and text (NULL:
+ * none): it has the time, and holds nothing else. */
+SBX_PUBLIC bool sbx_keeper_stands(
+	int dir, const char *name, enum sbx_reserve reserve, const char *text);
 
 /* Starts one when the plan reserves anything, and waits until all placeholders stand. On success
  * the caller passes .sandbox on, and ends *ret with sbx_keeper_end(). On failure nothing is left. */

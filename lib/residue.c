@@ -213,13 +213,11 @@ static struct timespec time_of(const struct statx_timestamp *t)
 static bool look(struct sbx_residue_place *p)
 {
 	struct statx st;
-	struct stat made;
 
 	if (statx(AT_FDCWD, p->path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, RESIDUE_STATX,
 		    &st) < 0)
 		return false;
-	made = (struct stat){ .st_mode = st.stx_mode, .st_mtim = time_of(&st.stx_mtime) };
-	p->there = !sbx_keeper_made(&made);
+	p->there = !sbx_keeper_stands(AT_FDCWD, p->path, p->reserve, p->text);
 	p->dev = makedev(st.stx_dev_major, st.stx_dev_minor);
 	p->ino = st.stx_ino;
 	p->ctime = time_of(&st.stx_ctime);
@@ -313,8 +311,7 @@ int sbx_residue_begin(struct sbx_residue_mark *ret, const struct sbx_plan *plan,
 			add_place(&m,
 				(struct sbx_residue_place){ .path = mount_point(plan, i),
 					.text = plan->ops[i].text,
-					.reserved = plan->ops[i].reserve !=
-						    SBX_RESERVE_NONE });
+					.reserve = plan->ops[i].reserve });
 	}
 	if (r < 0) {
 		sbx_residue_mark_done(&m);
@@ -371,13 +368,15 @@ static bool same(const struct sbx_residue_place *a, const struct sbx_residue_pla
 /* The mount went with the file; or the hooks that git runs are others than they were. */
 static void check_place(const struct sbx_residue_place *p, struct sbx_residue *out)
 {
-	struct sbx_residue_place now = { .path = p->path };
+	struct sbx_residue_place now = {
+		.path = p->path, .reserve = p->reserve, .text = p->text
+	};
 	bool is = look(&now);
 
 	if (p->hooks && is && (!p->there || !same(&now, p)))
 		residue_add(out, SBX_RESIDUE_GIT_HOOK, p->path,
 			p->there ? "it is another directory now" : "it is new");
-	else if (p->reserved && !p->there && is && now.there)
+	else if (p->reserve != SBX_RESERVE_NONE && !p->there && is && now.there)
 		residue_add(out, SBX_RESIDUE_LOOSE, p->path,
 			"made where a placeholder stood");
 	else if (p->there && !is && errno != ENOENT && errno != ENOTDIR)

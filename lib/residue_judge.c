@@ -2,6 +2,7 @@
 #include "residue_parts.h"
 
 #include "keeper.h"
+#include "keeper_mark.h"
 #include "path.h"
 #include "protect.h"
 
@@ -38,37 +39,20 @@ const struct sbx_residue_place *residue_place_at(
 	return NULL;
 }
 
-#define TEXT_MAX 256 /* longer than that of any placeholder */
-
-static bool has_text(const struct residue_entry *e, const char *text)
-{
-	SBX_CLEANUP_FD int fd =
-		openat(e->dirfd, e->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	char buf[TEXT_MAX];
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf));
-
-	return n >= 0 && (size_t)n == strlen(text) && memcmp(buf, text, (size_t)n) == 0;
-}
-
 /* The mark of the keeper is a time, which anybody can set: so only where it works, and with
- * nothing else in it. What a directory holds is looked at in its turn. */
+ * nothing else in it. */
 static bool is_placeholder(const struct residue_walk *w, const struct residue_entry *e,
 	const struct sbx_residue_place *p)
 {
-	const struct stat st = { .st_mode = e->st.stx_mode,
-		.st_mtim = { .tv_sec = e->st.stx_mtime.tv_sec,
-			.tv_nsec = e->st.stx_mtime.tv_nsec } };
 	SBX_CLEANUP_FREE char *parent = sbx_path_parent(w->path);
-	const char *text = p ? p->text : NULL;
 
-	if (p == NULL) { /* the .gitignore in one */
-		p = residue_place_at(w, parent);
-		text = p && strcmp(e->name, ".gitignore") == 0 ? p->text : NULL;
-		if (text == NULL)
-			return false;
-	}
-	return sbx_keeper_made(&st) &&
-	       (!S_ISREG(st.st_mode) || has_text(e, text ? text : ""));
+	if (p)
+		return sbx_keeper_stands(e->dirfd, e->name, p->reserve, p->text);
+	/* the .gitignore in one */
+	p = residue_place_at(w, parent);
+	return p && p->reserve == SBX_RESERVE_DIR && p->text &&
+	       strcmp(e->name, KEEPER_INNER) == 0 &&
+	       sbx_keeper_stands(e->dirfd, e->name, SBX_RESERVE_FILE, p->text);
 }
 
 bool residue_known(const struct residue_walk *w, const struct residue_entry *e)

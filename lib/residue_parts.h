@@ -28,7 +28,7 @@ struct sbx_residue_place {
 	char *path; /* on the host; owned */
 	const char *text; /* of the placeholder, or NULL; borrowed from a table */
 	bool hooks;
-	bool reserved; /* the keeper lets something stand there */
+	enum sbx_reserve reserve; /* what the keeper lets stand there */
 	bool there; /* at the mark; the rest is about what was there then */
 	dev_t dev;
 	ino_t ino;

@@ -93,8 +93,12 @@ static void a_placeholder_of_another_session_is_nothing(void **state)
 	make_placeholder(".git/commondir", ".\n");
 	make_placeholder(".mcp.json", "");
 	for (size_t i = 0; i < res_plan.n; i++)
-		if (strstr(res_plan.ops[i].dst, "commondir"))
+		if (strstr(res_plan.ops[i].dst, "commondir")) {
 			res_plan.ops[i].text = ".\n";
+			res_plan.ops[i].reserve = SBX_RESERVE_FILE;
+		} else if (strstr(res_plan.ops[i].dst, ".mcp.json")) {
+			res_plan.ops[i].reserve = SBX_RESERVE_FILE;
+		}
 	res_begin(&m);
 	make_placeholder(".git/commondir", ".\n");
 	make_placeholder(".mcp.json", "");
@@ -107,7 +111,8 @@ static void a_placeholder_of_another_session_is_nothing(void **state)
 	make_placeholder(".git/commondir", "x");
 	make_placeholder("sub/.mcp.json", "");
 	res_collect(&r, &m);
-	assert_int_equal(r.n, 2);
+	assert_int_equal(r.n, 3);
+	assert_true(res_has(&r, SBX_RESIDUE_LOOSE, ".git/commondir", NULL));
 	assert_true(res_has(&r, SBX_RESIDUE_GIT_SETTINGS, ".git/commondir", NULL));
 	assert_true(res_has(&r, SBX_RESIDUE_PROTECTED, "sub/.mcp.json", NULL));
 	sbx_residue_done(&r);
