@@ -51,6 +51,10 @@ struct relay_tty {
 	bool returns; /* the user's terminal makes returns of its own while it is not taken */
 	bool held_return; /* one that may be too much, at the end of the last piece */
 	bool unfiltered; /* for mutants */
+	long long
+		asked_ms; /* when the command last asked the user's terminal something */
+	unsigned answered; /* how many of the filter's reports have come */
+	unsigned answer_at; /* how much of another one has */
 	struct termios before;
 	struct sbx_termfilter filter;
 	char typed[4096], shown[1 + SBX_TERM_ROOM(4096)];

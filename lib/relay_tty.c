@@ -83,12 +83,58 @@ static void take(struct relay_tty *t)
 	note_returns(t);
 }
 
+/* ---- answers ---- */
+
+#define REPORT_ASK "\033[5n" /* "are you well?" */
+#define REPORT_ANSWER "\033[0n" /* "yes" */
+#define ANSWER_MS 1000 /* a terminal that takes longer, or never answers */
+
+static void count_answers(struct relay_tty *t, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] != REPORT_ANSWER[t->answer_at])
+			t->answer_at = 0;
+		if (p[i] == REPORT_ANSWER[t->answer_at])
+			t->answer_at++;
+		if (REPORT_ANSWER[t->answer_at] == '\0') {
+			t->answered++;
+			t->answer_at = 0;
+		}
+	}
+}
+
+/* The terminal may be far away. It answers in order: what it answers to a question of ours comes
+ * after all that the command has asked for. */
+static void await_answers(struct relay_tty *t)
+{
+	const unsigned wanted = t->filter.reports + 1;
+	const size_t len = strlen(REPORT_ASK);
+	long long now = sbx_now_ms(), deadline = now + ANSWER_MS;
+	struct pollfd p = { .fd = t->in, .events = POLLIN };
+	char gone[256];
+
+	if (t->asked_ms == 0 || now - t->asked_ms > ANSWER_MS || !in_foreground(t->in) ||
+		write(t->out, REPORT_ASK, len) != (ssize_t)len)
+		return;
+	t->asked_ms = 0;
+	for (; t->answered < wanted && now < deadline; now = sbx_now_ms()) {
+		int r = poll(&p, 1, (int)(deadline - now));
+		ssize_t n = r > 0 ? read(t->in, gone, sizeof(gone)) : 0;
+
+		if ((r < 0 && errno != EINTR) || (r > 0 && n <= 0))
+			break;
+		count_answers(t, gone, (size_t)n);
+	}
+	t->answered = t->filter.reports;
+}
+
 void relay_tty_leave(struct relay_tty *t)
 {
 	if (!t->taken)
 		return;
 	t->taken = false;
 	/* Answers to the command's questions must not be typed into the shell. */
+	await_answers(t);
 	tcflush(t->in, TCIFLUSH);
 	set_modes(t->in, &t->before);
 	note_returns(t);
@@ -219,6 +265,9 @@ static void show(struct relay_tty *t)
 		len += (size_t)n;
 	} else {
 		len += sbx_termfilter_run(&t->filter, raw, (size_t)n, t->shown + len);
+		if (t->filter.asks)
+			t->asked_ms = sbx_now_ms();
+		t->filter.asks = false;
 	}
 	t->shown_len = len;
 }
@@ -283,6 +332,7 @@ static void read_typed(struct relay_tty *t, short revents, struct sbx_launch *l)
 
 	t->typed_at = 0;
 	t->typed_len = n > 0 ? (size_t)n : 0;
+	count_answers(t, t->typed, t->typed_len);
 	if (n > 0)
 		relay_tty_resize(
 			t, l); /* of another session's terminal nobody tells us */
@@ -328,8 +378,11 @@ bool relay_tty_over(const struct relay_tty *t)
 
 void relay_tty_end(struct relay_tty *t)
 {
-	char undo[SBX_TERM_ROOM(0)];
+	char undo[SBX_TERM_UNDO];
+	const unsigned reports = t->filter.reports;
 	size_t n = sbx_termfilter_undo(&t->filter, undo);
+
+	t->filter.reports = reports; /* some may be on their way */
 
 	if (n && t->out >= 0)
 		(void)!write(t->out, undo, n);

@@ -39,6 +39,11 @@ static const struct sbx_term_row rows[] = {
 		"VT52: sequences would mean something else from here on" },
 	{ SBX_TERM_CSI, "?h", " 1042 1043 ", false,
 		"calls for attention on the desktop, raises the window" },
+	{ SBX_TERM_CSI, "?h", " 38 ", false,
+		"another terminal, with a language of its own" },
+	{ SBX_TERM_CSI, "?s", NULL, false, "keeps modes, so that ?r" },
+	{ SBX_TERM_CSI, "?r", NULL, false,
+		"brings modes back, unseen: none is taken back then" },
 
 	{ SBX_TERM_OSC, "0", NULL, false,
 		"the title stays when the command is gone, and other programs read it" },
@@ -111,11 +116,36 @@ static const struct sbx_term_mode modes[] = {
 	{ "?h", "?l", 2048, "\033[?2048l", "changes of size are typed as input" },
 	{ "?h", "?l", 1, "\033[?1l", "cursor keys type something else" },
 	{ "?l", "?h", 7, "\033[?7h", "long lines end at the edge" },
-	{ ">u", "<u", 0, "\033[<9u", "keys type something else" },
-	{ ">m", NULL, 4, "\033[>4m", "likewise" },
+	{ "?h", "?l", 1001, "\033[?1001l", "the mouse waits for an answer" },
+	{ "?h", "?l", 5522, "\033[?5522l", "what is pasted is announced as input" },
+	{ "?h", "?l", 9001, "\033[?9001l", "keys are typed as numbers" },
+	{ "?h", "?l", 1337, "\033[?1337l", "keys are typed again when they are let go" },
+	{ "?h", "?l", 66, "\033[?66l", "keys type something else" },
+	{ "?h", "?l", 67, "\033[?67l", "likewise" },
+	{ "?l", "?h", 8, "\033[?8h", "keys do not repeat" },
+	{ "?h", "?l", 5, "\033[?5l", "black is white" },
+	{ "?h", "?l", 6, "\033[?6l", "the cursor counts from another corner" },
+	{ "?h", "?l", 69, "\033[?69l", "margins" },
+	{ "h", "l", 2, "\033[2l", "the keyboard is locked" },
+	{ "h", "l", 4, "\033[4l", "what is written moves the rest aside" },
+	{ "l", "h", 12, "\033[12h", "what is typed is shown twice" },
+	{ "h", "l", 20, "\033[20l", "the return key types two characters" },
+	/* Of a stack: how many there are is not counted. */
+	{ ">u", NULL, 0, "\033[<9u", "keys type something else" },
+	{ "=u", NULL, 0, "\033[=0;1u", "likewise" },
+	{ ">m", NULL, 0, "\033[>0m\033[>1m\033[>2m\033[>3m\033[>4m\033[>6m\033[>7m",
+		"likewise" },
+	{ ">n", NULL, 0, "\033[>1m\033[>2m\033[>4m", "likewise" },
 	{ "=", ">", 0, "\033>", "likewise" },
 };
 /* clang-format on */
+
+/* CSI that terminals answer. What else passes with a question mark in a string, too. */
+static const char *const questions[] = { "n", "?n", "c", ">c", "=c", "?u", ">q", "t",
+	"$p", "?$p", "x", "?S", "$u", "$w", "&u", "'|" };
+
+/* How many numbers every terminal reads. */
+#define NUMBERS_READ 16
 
 const struct sbx_term_row *sbx_termfilter_rows(size_t *ret_n)
 {
@@ -144,6 +174,7 @@ struct named {
 	char key[8];
 	unsigned long num[32];
 	size_t n_num;
+	bool parts; /* some are parts of others, by a colon */
 };
 
 /* ---- looking it up ---- */
@@ -164,14 +195,14 @@ static bool listed(const char *list, unsigned long number)
 	return strstr(list, word) != NULL;
 }
 
-/* To pass, the first number must be on the list, which says what it is about; to be kept out,
- * any. */
+/* To pass, the first number must be on the list, which says what it is about, and have no parts;
+ * to be kept out, any. */
 static bool numbers_match(const struct sbx_term_row *row, const struct named *s)
 {
 	if (row->only == NULL)
 		return true;
 	if (row->pass)
-		return listed(row->only, s->num[0]);
+		return !s->parts && listed(row->only, s->num[0]);
 	for (size_t i = 0; i < s->n_num; i++)
 		if (listed(row->only, s->num[i]))
 			return true;
@@ -199,6 +230,7 @@ static bool name_it(const unsigned char *p, size_t n, struct named *ret)
 	for (; i < n && p[i] >= '0' && p[i] <= ';'; i++) {
 		if (p[i] >= ':' && s.n_num == SBX_ARRAY_SIZE(s.num))
 			return false;
+		s.parts |= p[i] == ':';
 		if (p[i] >= ':')
 			s.n_num++;
 		else
@@ -215,6 +247,8 @@ static bool name_it(const unsigned char *p, size_t n, struct named *ret)
 	return true;
 }
 
+/* A mode counts as set wherever its number stands, and as reset only where every terminal reads
+ * it so. */
 static void note_modes(struct sbx_termfilter *f, const struct named *s)
 {
 	for (size_t m = 0; m < SBX_ARRAY_SIZE(modes); m++)
@@ -222,10 +256,18 @@ static void note_modes(struct sbx_termfilter *f, const struct named *s)
 			if (modes[m].number && s->num[i] != modes[m].number)
 				continue;
 			if (strcmp(s->key, modes[m].set) == 0)
-				f->hurting |= 1U << m;
-			else if (modes[m].reset && strcmp(s->key, modes[m].reset) == 0)
-				f->hurting &= ~(1U << m);
+				f->hurting |= UINT64_C(1) << m;
+			else if (modes[m].reset && !s->parts && i < NUMBERS_READ &&
+				 strcmp(s->key, modes[m].reset) == 0)
+				f->hurting &= ~(UINT64_C(1) << m);
 		}
+}
+
+static void note_questions(struct sbx_termfilter *f, const struct named *s)
+{
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(questions); i++)
+		f->asks |= strcmp(s->key, questions[i]) == 0;
+	f->reports += strcmp(s->key, "n") == 0 && s->num[0] == 5;
 }
 
 /* ---- what comes out ---- */
@@ -336,6 +378,7 @@ static char *escape(struct sbx_termfilter *f, unsigned char c, char *out)
 		memcpy(s.key, f->hold + 1, f->n - 1);
 		row = find(SBX_TERM_ESC, &s);
 		note_modes(f, &s);
+		f->asks |= strcmp(s.key, "Z") == 0;
 		if (strcmp(s.key, "c") == 0)
 			f->hurting = 0;
 		if (row == NULL || row->pass)
@@ -360,6 +403,7 @@ static char *csi(struct sbx_termfilter *f, unsigned char c, char *out)
 		row = find(SBX_TERM_CSI, &s);
 		if (row == NULL || row->pass) {
 			note_modes(f, &s);
+			note_questions(f, &s);
 			out = release(f, out);
 		}
 	}
@@ -477,6 +521,7 @@ static char *string(struct sbx_termfilter *f, unsigned char c, char *out)
 		out = high(f, c, out);
 	} else if (f->state == PASS && c >= ' ' && c != 0x7f) {
 		f->more = 0;
+		f->asks |= c == '?';
 		out = put(out, &c, 1);
 	}
 	return out;
@@ -519,7 +564,7 @@ size_t sbx_termfilter_undo(struct sbx_termfilter *f, char *out)
 	if (f->state == PASS)
 		out = put(out, "\033\\", 2);
 	for (size_t m = 0; m < SBX_ARRAY_SIZE(modes); m++)
-		if (f->hurting & (1U << m))
+		if (f->hurting & (UINT64_C(1) << m))
 			out = put(out, modes[m].undo, strlen(modes[m].undo));
 	*f = (struct sbx_termfilter){ 0 };
 	return (size_t)(out - start);

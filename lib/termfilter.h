@@ -56,12 +56,18 @@ struct sbx_termfilter {
 	int more; /* bytes of a UTF-8 character that are to come */
 	int skip; /* bytes to be left out */
 	bool inside_esc; /* an ESC within a string, maybe its end */
-	uint32_t hurting; /* modes by their place in the table */
+	uint64_t hurting; /* modes by their place in the table */
+	bool asks; /* something passed that terminals answer; the caller takes it off */
+	unsigned
+		reports; /* how often CSI 5 n passed, which all terminals answer in the same way */
 };
 
 /* Writes to out, which has room for SBX_TERM_ROOM(n) bytes, what of the n bytes at in passes.
  * Returns how many. */
 size_t sbx_termfilter_run(struct sbx_termfilter *f, const char *in, size_t n, char *out);
 
-/* Writes what takes back the modes that were left behind; SBX_TERM_ROOM(0) bytes at most. */
+/* What takes back all modes. */
+#define SBX_TERM_UNDO 512
+
+/* Writes what takes back the modes that were left behind; SBX_TERM_UNDO bytes at most. */
 size_t sbx_termfilter_undo(struct sbx_termfilter *f, char *out);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -251,6 +252,67 @@ static void who_reads_from_a_command_that_writes_no_more_is_told(void **state)
 	close(p[0]);
 }
 
+/* The first child of pid that has that name; 0: there is none. */
+static pid_t child_named(pid_t pid, const char *name)
+{
+	SBX_CLEANUP_FREE char *path =
+		sbx_xasprintf("/proc/%d/task/%d/children", pid, pid);
+	SBX_CLEANUP_FREE char *list = NULL;
+	char *at, *end;
+
+	assert_int_equal(sbx_read_file(path, 4096, &list, NULL), 0);
+	for (at = list;; at = end) {
+		long child = strtol(at, &end, 10);
+		SBX_CLEANUP_FREE char *comm = sbx_xasprintf("/proc/%ld/comm", child);
+		SBX_CLEANUP_FREE char *is = NULL;
+
+		if (end == at)
+			return 0;
+		if (sbx_read_file(comm, 64, &is, NULL) == 0 &&
+			strncmp(is, name, strlen(name)) == 0)
+			return (pid_t)child;
+	}
+}
+
+static bool has_open(pid_t pid, int number, const struct stat *what)
+{
+	SBX_CLEANUP_FREE char *path = sbx_xasprintf("/proc/%d/fd/%d", pid, number);
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_dev == what->st_dev && st.st_ino == what->st_ino;
+}
+
+/* What it says itself comes through a pipe of ours, to be written and no more. */
+static void bwrap_itself_has_nothing_of_the_users(void **state)
+{
+	struct reader out = { 0 };
+	int p[3][2];
+	pid_t pid, bwrap;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(sbx_pipe(p[i]), 0);
+	pid = runner_start(&(struct job){ .script = "echo up; exec sleep 1000",
+		.fds = { p[0][0], p[1][1], p[2][1] } });
+	runner_until(&out, p[1][0], "up\n");
+	bwrap = child_named(pid, "bwrap");
+	assert_true(bwrap > 0);
+	for (int i = 0; i < 3; i++) {
+		struct stat st;
+
+		assert_int_equal(fstat(p[i][0], &st), 0);
+		for (int k = 0; k < 3; k++)
+			assert_false(has_open(bwrap, k, &st));
+	}
+	kill(pid, SIGTERM);
+	assert_int_equal(runner_await(pid), 128 + SIGTERM);
+	for (int i = 0; i < 3; i++) {
+		close(p[i][0]);
+		close(p[i][1]);
+	}
+}
+
 static void a_full_disk_is_told(void **state)
 {
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -302,6 +364,7 @@ static int all_tests(void)
 		cmocka_unit_test(a_command_whose_reader_is_gone_is_told),
 		cmocka_unit_test(who_writes_to_a_command_that_reads_no_more_is_told),
 		cmocka_unit_test(who_reads_from_a_command_that_writes_no_more_is_told),
+		cmocka_unit_test(bwrap_itself_has_nothing_of_the_users),
 		cmocka_unit_test(a_full_disk_is_told),
 		cmocka_unit_test(a_command_that_takes_too_long_is_ended),
 		cmocka_unit_test(messages_of_bwrap_arrive),

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/pidfd.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -191,6 +192,85 @@ static void what_the_command_sets_stays_inside(void **state)
 	assert_int_equal(ioctl(t.slave, TIOCGWINSZ, &size), 0);
 	assert_int_equal(size.ws_row, 33);
 	assert_int_equal(fcntl(t.slave, F_GETFL) & O_NONBLOCK, 0);
+	close_terminal(&t);
+}
+
+static size_t waiting_in(const struct terminal *t)
+{
+	int n = -1;
+
+	/* raw, so that what is no line counts as well */
+	struct termios raw = t->cooked;
+
+	cfmakeraw(&raw);
+	assert_int_equal(tcsetattr(t->slave, TCSANOW, &raw), 0);
+	assert_int_equal(ioctl(t->slave, FIONREAD, &n), 0);
+	return (size_t)n;
+}
+
+/* What nobody has read when the command ends is not for the shell. */
+static void what_was_typed_ahead_is_thrown_away(void **state)
+{
+	struct terminal t;
+	char much[1024];
+	int n = 0;
+	pid_t pid;
+
+	(void)state;
+	memset(much, 'x', sizeof(much));
+	open_terminal(&t);
+	pid = start_on(&t, "stty raw -echo; echo up; trap 'exit 0' TERM; "
+			   "while :; do sleep 0.01; done");
+	see(&t, "up");
+	assert_int_equal(fcntl(t.master, F_SETFL, O_RDWR | O_NONBLOCK), 0);
+	/* Until it stands in the user's own terminal, for nobody takes it further. */
+	for (int quiet = 0; quiet < 50;) {
+		if (write(t.master, much, sizeof(much)) > 0)
+			quiet = 0;
+		assert_int_equal(ioctl(t.slave, FIONREAD, &n), 0);
+		quiet += n > 0;
+		poll(NULL, 0, 1);
+	}
+	assert_true(n > 0);
+	kill(pid, SIGTERM);
+	assert_int_equal(runner_await(pid), 0);
+	assert_restored(&t);
+	assert_int_equal(waiting_in(&t), 0);
+	close_terminal(&t);
+}
+
+/* Nor are answers that come from far away: they are waited for. */
+static void late_answers_are_not_typed_into_the_shell(void **state)
+{
+	struct terminal t;
+	int ended;
+	pid_t pid;
+
+	(void)state;
+	open_terminal(&t);
+	pid = start_on(&t, "printf '\\033[6n\\033[5n'");
+	see(&t, "\033[6n\033[5n");
+	see(&t, "\033[5n"); /* not the command's */
+	type(&t, "\033[1;1R\033[0n");
+	ended = pidfd_open(pid, 0);
+	assert_int_equal(
+		poll(&(struct pollfd){ .fd = ended, .events = POLLIN }, 1, 200), 0);
+	close(ended);
+	type(&t, "\033[0n");
+	assert_int_equal(runner_await(pid), 0);
+	assert_restored(&t);
+	assert_int_equal(waiting_in(&t), 0);
+	close_terminal(&t);
+}
+
+static void a_terminal_that_does_not_answer_is_not_awaited_for_ever(void **state)
+{
+	struct terminal t;
+
+	(void)state;
+	open_terminal(&t);
+	assert_int_equal(runner_await(start_on(&t, "printf '\\033[6n'")), 0);
+	assert_restored(&t);
 	close_terminal(&t);
 }
 
@@ -442,6 +522,9 @@ static int all_tests(void)
 		cmocka_unit_test(ctrl_c_ends_the_command),
 		cmocka_unit_test(a_signal_to_the_runner_is_the_commands),
 		cmocka_unit_test(a_new_size_is_told),
+		cmocka_unit_test(what_was_typed_ahead_is_thrown_away),
+		cmocka_unit_test(late_answers_are_not_typed_into_the_shell),
+		cmocka_unit_test(a_terminal_that_does_not_answer_is_not_awaited_for_ever),
 		cmocka_unit_test(what_the_command_sets_stays_inside),
 		cmocka_unit_test(ctrl_z_stops_command_and_runner),
 		cmocka_unit_test(a_command_that_stops_itself_stops_the_runner),

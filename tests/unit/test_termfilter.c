@@ -37,6 +37,10 @@ static const struct row {
 	{ "iterm", "a\033]1337;File=name=eA==:eA==\ab", "ab" },
 	{ "printer", "a\033[5ib\033[?5ic", "abc" },
 	{ "ENQ", "a\005b", "ab" },
+	{ "modes kept and brought back", "a\033[?1003sb\033[?1003rc\033[s\033[r",
+		"abc\033[s\033[r" },
+	{ "another terminal", "a\033[?38hb", "ab" },
+	{ "a number with parts", "a\033[11:20tb", "ab" },
 	{ "VT52", "a\033[?25;2lb", "ab" },
 	{ "no UTF-8", "a\033%@b\033%/Gc\033%Gd", "abc\033%Gd" },
 	{ "controls of 8 bits",
@@ -87,10 +91,11 @@ T_ROWS(sequences, rows, row)
 
 static const char *undo_of(const char *in)
 {
-	static char out[SBX_TERM_ROOM(256)];
+	static char out[SBX_TERM_ROOM(1024)];
 	struct sbx_termfilter f = { 0 };
 	size_t n;
 
+	assert_true(strlen(in) <= 1024);
 	sbx_termfilter_run(&f, in, strlen(in), out);
 	n = sbx_termfilter_undo(&f, out);
 	out[n] = '\0';
@@ -102,7 +107,7 @@ static void what_is_left_behind_is_taken_back(void **state)
 	size_t n;
 
 	(void)state;
-	assert_true(sbx_termfilter_modes(&n) != NULL && n <= 32);
+	assert_true(sbx_termfilter_modes(&n) != NULL && n <= 64);
 	assert_string_equal(undo_of("plain"), "");
 	assert_string_equal(
 		undo_of("\033[?1003;1006h\033[?25l"), "\033[?25h\033[?1003l\033[?1006l");
@@ -110,6 +115,79 @@ static void what_is_left_behind_is_taken_back(void **state)
 	assert_string_equal(undo_of("\033[>1u"), "\033[<9u");
 	assert_string_equal(undo_of("\033[?1049h\033c"), "");
 	assert_string_equal(undo_of("\033]8;;x"), "\033\\");
+}
+
+static void a_reset_counts_where_every_terminal_reads_it(void **state)
+{
+	static const char *const rows_of[] = {
+		"\033[?1003h\033[?1003s\033[?1003l\033[?1003r", /* the last is not passed */
+		"\033[?1003h\033[?0:1003l",
+		"\033[?1003h\033[?1003:0l",
+		"\033[?1003h\033[?0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;1003l",
+		"\033[?0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;1003h",
+		"\033[?0:1003h",
+	};
+
+	(void)state;
+	assert_string_equal(undo_of(rows_of[0]), "");
+	for (size_t i = 1; i < SBX_ARRAY_SIZE(rows_of); i++)
+		assert_string_equal(undo_of(rows_of[i]), "\033[?1003l");
+	assert_string_equal(
+		undo_of("\033[?1003h\033[?0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;1003l"), "");
+}
+
+static void every_mode_is_taken_back(void **state)
+{
+	size_t n;
+	const struct sbx_term_mode *m = sbx_termfilter_modes(&n);
+	char all[1024] = "";
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		const char mark =
+			strchr("<=>?", m[i].set[0]) && m[i].set[1] ? m[i].set[0] : 0;
+		char set[32], *p = set;
+
+		*p++ = '\033';
+		if (strcmp(m[i].set, "=") != 0)
+			*p++ = '[';
+		if (mark)
+			*p++ = mark;
+		if (m[i].number)
+			p += sprintf(p, "%u", m[i].number);
+		strcpy(p, m[i].set + (mark != 0));
+		assert_string_equal(undo_of(set), m[i].undo);
+		strcat(all, set);
+	}
+	assert_true(strlen(undo_of(all)) <= SBX_TERM_UNDO - 2);
+	/* what an adversary left behind */
+	assert_string_equal(undo_of("\033[=31;1u"), "\033[=0;1u");
+	assert_string_equal(undo_of("\033[2h\033[20h"), "\033[2l\033[20l");
+	assert_string_equal(undo_of("\033[?9001h\033[?66h"), "\033[?9001l\033[?66l");
+	assert_non_null(strstr(undo_of("\033[>1;2m"), "\033[>1m"));
+	assert_string_equal(undo_of("\033[>1u\033[>1u\033[<u"), "\033[<9u");
+}
+
+static void questions_are_noted(void **state)
+{
+	static const char *const asked[] = { "\033[6n", "\033[c", "\033[>0q", "\033[14t",
+		"\033[?2026$p", "\033]11;?\a", "\033Z" };
+	struct sbx_termfilter f = { 0 };
+	char out[SBX_TERM_ROOM(64)];
+
+	(void)state;
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(asked); i++) {
+		f = (struct sbx_termfilter){ 0 };
+		sbx_termfilter_run(&f, asked[i], strlen(asked[i]), out);
+		assert_true(f.asks);
+		assert_int_equal(f.reports, 0);
+	}
+	f = (struct sbx_termfilter){ 0 };
+	sbx_termfilter_run(&f, "what? \033[31m\033[?1003h", 22, out);
+	assert_false(f.asks);
+	sbx_termfilter_run(&f, "\033[5n\033[05n", 9, out);
+	assert_true(f.asks);
+	assert_int_equal(f.reports, 2);
 }
 
 /* Random bytes of the kind that sequences are made of: what comes out never exceeds the room, and
@@ -149,6 +227,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_left_behind_is_taken_back),
+		cmocka_unit_test(a_reset_counts_where_every_terminal_reads_it),
+		cmocka_unit_test(every_mode_is_taken_back),
+		cmocka_unit_test(questions_are_noted),
 		cmocka_unit_test(what_passes_is_well_formed),
 		cmocka_unit_test(every_row_has_a_reason),
 	};
