@@ -1,25 +1,35 @@
 #include "cli.h"
 
+#include "quote.h"
+
 #include <errno.h>
+
+/* Names of the project's are in it: none may act on the terminal. */
+static void say(const char *title, const char *text)
+{
+	SBX_CLEANUP_FREE char *plain = quote_plain(text);
+
+	fprintf(stderr, "sbx: %s%s\n", title, plain);
+}
 
 int cli_complain(struct sbx_error *e)
 {
-	fprintf(stderr, "sbx: %s\n", e->message ? e->message : "failed");
+	say("", e->message ? e->message : "failed");
 	if (e->remedy)
-		fprintf(stderr, "sbx: to mend it: %s\n", e->remedy);
+		say("to mend it: ", e->remedy);
 	sbx_error_done(e);
 	return EXIT_OWN;
 }
 
 void cli_warn(const char *fmt, ...)
 {
+	SBX_CLEANUP_FREE char *text = NULL;
 	va_list ap;
 
-	fputs("sbx: warning: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	text = sbx_xvasprintf(fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	say("warning: ", text);
 }
 
 int cli_finish_output(void)

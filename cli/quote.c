@@ -25,16 +25,30 @@ char *quote_sh(const char *word)
 	return out;
 }
 
-static bool is_control(unsigned char c)
+/* Bytes of the character at p; 0: a control, or a byte that is no character and that a terminal may
+ * take for a control of 8 bits. */
+static size_t printable(const char *p)
 {
-	return c < 0x20 || c == 0x7f;
+	const unsigned char *u = (const unsigned char *)p;
+	size_t n = u[0] < 0xc2 ? 1 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+
+	if (u[0] < 0x80)
+		return u[0] >= 0x20 && u[0] != 0x7f;
+	if (u[0] < 0xc2 || u[0] > 0xf4 || (u[0] == 0xc2 && u[1] < 0xa0))
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if (u[i] < 0x80 || u[i] >= 0xc0)
+			return 0;
+	return n;
 }
 
 bool quote_is_pasteable(const char *word)
 {
-	for (; *word; word++)
-		if (is_control((unsigned char)*word) && *word != '\n' && *word != '\t')
+	for (size_t n; *word; word += n ? n : 1) {
+		n = printable(word);
+		if (n == 0 && *word != '\n' && *word != '\t')
 			return false;
+	}
 	return true;
 }
 
@@ -42,8 +56,10 @@ char *quote_plain(const char *word)
 {
 	char *out = sbx_xstrdup(word);
 
-	for (char *p = out; *p; p++)
-		if (is_control((unsigned char)*p))
-			*p = '?';
+	for (size_t i = 0, n; out[i]; i += n ? n : 1) {
+		n = printable(out + i);
+		if (n == 0)
+			out[i] = '?';
+	}
 	return out;
 }

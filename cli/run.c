@@ -265,22 +265,30 @@ static int finish(const struct prepared *p, const struct options *o,
 	return out.status;
 }
 
+static void tell_words(const struct sbx_strv *words)
+{
+	for (size_t i = 0; i < words->n; i++) {
+		SBX_CLEANUP_FREE char *plain = quote_plain(words->v[i]);
+
+		fprintf(stderr, " %s", plain);
+	}
+	fputc('\n', stderr);
+}
+
 static void tell_verbose(const struct prepared *p)
 {
+	SBX_CLEANUP_FREE char *work = quote_plain(p->host.workdir.real);
 	struct sbx_strv withheld = { 0 };
 
 	fprintf(stderr, "sbx: %s, profile %s, fs %s, net %s, work dir %s\n",
 		p->agent->name, sbx_profile_name(p->policy.profile),
 		sbx_fs_name(p->policy.fs), sbx_net_name(sbx_policy_net(&p->policy)),
-		p->host.workdir.real);
+		work);
 	fputs("sbx: runs", stderr);
-	for (size_t i = 0; i < p->command.n; i++)
-		fprintf(stderr, " %s", p->command.v[i]);
+	tell_words(&p->command);
 	prepare_withheld(&withheld, p);
-	fprintf(stderr, "\nsbx: %zu variables withheld:", withheld.n);
-	for (size_t i = 0; i < withheld.n; i++)
-		fprintf(stderr, " %s", withheld.v[i]);
-	fputc('\n', stderr);
+	fprintf(stderr, "sbx: %zu variables withheld:", withheld.n);
+	tell_words(&withheld);
 	sbx_strv_done(&withheld);
 }
 

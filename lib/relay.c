@@ -101,6 +101,8 @@ static int open_messages(struct sbx_relay *r)
 		relay_channel_open(&r->channel[BWRAP], p[0], r->null, p[0]);
 	else
 		relay_channel_open(&r->channel[BWRAP], p[0], r->fds[2], p[0]);
+	/* It names files of the project. */
+	r->channel[BWRAP].plain = kind_of(r->fds[2]) == KIND_TERMINAL;
 	return 0;
 }
 

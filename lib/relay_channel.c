@@ -13,6 +13,8 @@
 #include <sys/uio.h>
 
 #define CHUNK 65536
+#define PLAIN_MAX 4096
+_Static_assert(SBX_TERM_ROOM(PLAIN_MAX) <= CHUNK, "what may come out of it");
 #define READY \
 	4096 /* what says that it is ready for more takes as much without blocking */
 
@@ -100,7 +102,9 @@ static ssize_t give(const struct relay_channel *c)
 
 static size_t wanted(const struct relay_channel *c)
 {
-	return c->left >= 0 && c->left < CHUNK ? (size_t)c->left : CHUNK;
+	const long most = c->plain ? PLAIN_MAX : CHUNK;
+
+	return (size_t)(c->left >= 0 && c->left < most ? c->left : most);
 }
 
 /* n: of a call that moves bytes out of from. */
@@ -116,12 +120,27 @@ static void count(struct relay_channel *c, ssize_t n)
 		c->left -= n;
 }
 
+/* The filter is left what is no ASCII: letters, and controls of 8 bits. */
+static size_t make_plain(struct relay_channel *c, size_t n)
+{
+	char raw[PLAIN_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char b = (unsigned char)c->buf[i];
+
+		raw[i] = (b < ' ' && b != '\n') || b == 0x7f ? '?' : (char)b;
+	}
+	return sbx_termfilter_run(&c->filter, raw, n, c->buf);
+}
+
 static void load(struct relay_channel *c)
 {
 	ssize_t n = take(c->from, c->buf, wanted(c));
 
 	c->at = 0;
 	c->len = n > 0 ? (size_t)n : 0;
+	if (c->plain)
+		c->len = make_plain(c, c->len);
 	count(c, n);
 }
 

@@ -23,6 +23,8 @@ struct relay_channel {
 	int ours; /* the one of both that is ours, and closed at the end */
 	char *buf;
 	size_t piece; /* to be written in one go */
+	bool plain; /* to a terminal: of what it does not show nothing but line ends arrives */
+	struct sbx_termfilter filter;
 	size_t at, len; /* what is to be written still */
 	long left; /* bytes to come; -1: until it ends */
 	int error; /* why it ended before that */

@@ -14,7 +14,7 @@ struct job {
 	int fds[3];
 	bool background; /* as a shell starts it with & */
 	bool let_go;
-	bool broken; /* with an option that bwrap does not know */
+	bool broken; /* with an option that bwrap does not know; it holds controls */
 	int timeout; /* 0: none */
 };
 

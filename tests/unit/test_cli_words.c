@@ -54,6 +54,10 @@ T_ROWS(quoting, quotes, quote_row)
 static void what_may_be_pasted(void **state)
 {
 	SBX_CLEANUP_FREE char *plain = quote_plain("a\033[2Jb\n");
+	SBX_CLEANUP_FREE char *eight =
+		quote_plain("\xc3\xa9\x9b"
+			    "2J\xc2\x9d"
+			    "52;\xe2\x82\xac\xff \xf0\x9f\x98\x80\xe2");
 
 	(void)state;
 	assert_true(quote_is_pasteable("a\n\tb\xc3\xa9"));
@@ -61,6 +65,11 @@ static void what_may_be_pasted(void **state)
 	assert_false(quote_is_pasteable("a\rb"));
 	assert_false(quote_is_pasteable("a\177"));
 	assert_string_equal(plain, "a?[2Jb?");
+	assert_string_equal(eight, "\xc3\xa9?2J??52;\xe2\x82\xac? \xf0\x9f\x98\x80?");
+	assert_false(quote_is_pasteable("a\x9b"
+					"2J"));
+	assert_false(quote_is_pasteable("a\xc2\x9b"
+					"2J"));
 }
 
 /* ---- the command line ---- */

@@ -274,6 +274,22 @@ static void a_terminal_that_does_not_answer_is_not_awaited_for_ever(void **state
 	close_terminal(&t);
 }
 
+/* bwrap's own messages name files of the project. */
+static void messages_of_bwrap_do_not_act(void **state)
+{
+	struct terminal t;
+	pid_t pid;
+
+	(void)state;
+	open_terminal(&t);
+	pid = runner_start(&(struct job){
+		.broken = true, .script = "true", .fds = { t.slave, t.slave, t.slave } });
+	see(&t, "--no-such-option?]52;c;aGk=?\r\n");
+	assert_int_equal(runner_await(pid), NO_START);
+	assert_restored(&t);
+	close_terminal(&t);
+}
+
 static void bring_back(const struct terminal *t, pid_t pid)
 {
 	tcsetpgrp(t->slave, pid);
@@ -522,6 +538,7 @@ static int all_tests(void)
 		cmocka_unit_test(ctrl_c_ends_the_command),
 		cmocka_unit_test(a_signal_to_the_runner_is_the_commands),
 		cmocka_unit_test(a_new_size_is_told),
+		cmocka_unit_test(messages_of_bwrap_do_not_act),
 		cmocka_unit_test(what_was_typed_ahead_is_thrown_away),
 		cmocka_unit_test(late_answers_are_not_typed_into_the_shell),
 		cmocka_unit_test(a_terminal_that_does_not_answer_is_not_awaited_for_ever),
