@@ -160,6 +160,46 @@ static void an_unknown_agent_is_named(void **state)
 	sbx_error_done(&e);
 }
 
+/* In each place that payloads write to, and in those next to them. */
+static void a_bwrap_that_payloads_write_to_is_told(void **state)
+{
+	static const struct {
+		const char *bwrap, *in; /* NULL: nowhere */
+	} where[] = {
+		{ "/srv/app/bwrap", "/srv/app" },
+		{ "/srv/app/a/b/bwrap", "/srv/app" },
+		{ "/srv/application/bwrap", NULL },
+		{ "/srv/bwrap", NULL },
+		{ "/srv/rw/bwrap", "/srv/rw" },
+		{ "/srv/ro/bwrap", NULL },
+		{ "/home/u/.claude/projects/x/bwrap", "/home/u/.claude/projects" },
+		{ "/home/u/.local/bin/bwrap", NULL },
+		{ "/usr/bin/bwrap", NULL },
+	};
+	struct sbx_host h;
+
+	(void)state;
+	t_host_debian(&h, "/srv/app");
+	h.binds = sbx_xcalloc(2, sizeof(*h.binds));
+	h.binds[0] = (struct sbx_opened){ .real = sbx_xstrdup("/srv/ro"), .fd = -1 };
+	h.binds[1] = (struct sbx_opened){
+		.real = sbx_xstrdup("/srv/rw"), .fd = -1, .rw = true
+	};
+	h.n_binds = 2;
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(where); i++) {
+		SBX_CLEANUP_FREE char *in = NULL;
+
+		free(h.bwrap.path);
+		h.bwrap.path = sbx_xstrdup(where[i].bwrap);
+		in = sbx_host_bwrap_exposed(&h);
+		if (where[i].in)
+			assert_string_equal(in, where[i].in);
+		else
+			assert_null(in);
+	}
+	sbx_host_done(&h);
+}
+
 static void bwrap_is_never_taken_from_a_relative_directory(void **state)
 {
 	const struct world *w = *state;
@@ -215,6 +255,7 @@ int main(void)
 		WORLD_TEST(facts_tell_link_file_and_absence),
 		WORLD_TEST(home_must_be_absolute_and_not_root),
 		WORLD_TEST(an_unknown_agent_is_named),
+		cmocka_unit_test(a_bwrap_that_payloads_write_to_is_told),
 		WORLD_TEST(bwrap_is_never_taken_from_a_relative_directory),
 		WORLD_TEST(options_come_from_help),
 	};

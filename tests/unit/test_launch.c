@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct world {
@@ -173,6 +175,36 @@ static void the_deadline_kills(void **state)
 	sbx_launch_done(&l);
 }
 
+/* What bwrap says is the sandbox's pid 1 is judged, not bwrap, and does not outlive it. */
+static void what_outlives_bwrap_is_killed(void **state)
+{
+	struct world *w = *state;
+	struct sbx_launch_opts o = options();
+	struct sbx_error e = { 0 };
+	struct sbx_launch l;
+	struct sbx_exit x;
+	struct pollfd gone = { .events = POLLIN };
+
+	write_fake(w, "fd=$(tr '\\0' '\\n' </proc/self/fd/$2 | sed -n '/json-status-fd/{n;p}')\n"
+		      "sleep 1000 >/dev/null 2>&1 &\n"
+		      "printf '{\"child-pid\": %d }\\n' $! >/proc/self/fd/$fd\n"
+		      "eval \"head -c1 <&$6\" >/dev/null");
+	assert_int_equal(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e), 0);
+	while (l.child_pidfd < 0) {
+		struct pollfd p = { .fd = l.status_fd, .events = POLLIN };
+
+		assert_int_equal(poll(&p, 1, 5000), 1);
+		sbx_launch_pump(&l);
+	}
+	gone.fd = fcntl(l.child_pidfd, F_DUPFD_CLOEXEC, 3);
+	assert_int_equal(sbx_launch_signal(&l, SIGUSR1), 0);
+	assert_int_equal(sbx_launch_wait(&l, 5000, &x), 0);
+	assert_true(x.survivors);
+	assert_int_equal(poll(&gone, 1, 0), 1);
+	close(gone.fd);
+	sbx_launch_done(&l);
+}
+
 static void a_missing_program_is_an_error_not_an_exit(void **state)
 {
 	struct world *w = *state;
@@ -209,6 +241,36 @@ static void setuid_and_root_are_refused(void **state)
 		assert_int_equal(e.code, SBX_E_ROOT);
 		sbx_error_done(&e);
 	}
+}
+
+/* In a user namespace anybody is uid 0. */
+static void uid_0_of_any_namespace_is_refused(void **state)
+{
+	struct world *w = *state;
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct sbx_launch_opts o = options();
+		SBX_CLEANUP_FREE char *map = sbx_xasprintf("0 %d 1", (int)geteuid());
+		struct sbx_error e = { 0 };
+		struct sbx_launch l;
+		int fd;
+
+		if (unshare(CLONE_NEWUSER) < 0)
+			_exit(2);
+		fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || sbx_write_all(fd, map, strlen(map)) < 0 || geteuid() != 0)
+			_exit(3);
+		o.allow_root = false;
+		if (sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e) == 0)
+			_exit(4);
+		_exit(e.code != SBX_E_ROOT);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void expect_writable(const struct world *w)
@@ -386,7 +448,9 @@ int main(void)
 		WORLD_TEST(a_killed_monitor_is_told),
 		WORLD_TEST(the_deadline_kills),
 		WORLD_TEST(a_missing_program_is_an_error_not_an_exit),
+		WORLD_TEST(what_outlives_bwrap_is_killed),
 		WORLD_TEST(setuid_and_root_are_refused),
+		WORLD_TEST(uid_0_of_any_namespace_is_refused),
 		WORLD_TEST(a_bwrap_that_others_write_to_is_refused),
 		WORLD_TEST(a_bwrap_of_the_payloads_is_refused),
 		WORLD_TEST(only_the_plans_environment_is_passed),
