@@ -25,7 +25,8 @@ static void print_words(const char *title, const char *const *words)
 
 static void print_one(const struct sbx_agent *a)
 {
-	printf("%s: %s%s\n", a->name, a->why, a->verified ? "" : " (unverified)");
+	printf("%s: %s%s\n", a->name, a->why,
+		a->verified ? "" : " (unverified: never run with this row)");
 	printf("source: %s\n", source_of(a));
 	if (a->command)
 		printf("command: %s\n", a->command);
@@ -58,7 +59,9 @@ static void print_table(const struct sbx_agent *agents, size_t n)
 			a->skip_flags[0] ? a->skip_flags[0] : "-", source_of(a),
 			a->verified ? "yes" : "unverified");
 	}
-	puts("\n'sbx agents NAME' shows its paths and variables.");
+	puts("\n'sbx agents NAME' shows its paths and variables. unverified: that row is from the\n"
+	     "agent's documentation, and the agent itself has not been run with it; 'sbx doctor NAME'\n"
+	     "tries it here.");
 }
 
 static json_t *names(const char *const *words)

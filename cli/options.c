@@ -47,7 +47,7 @@ const struct option_row options_rows[] = {
 		"bwrap (default), or none: run the agent exactly as without sbx, prompts on" },
 	{ "on-unavailable", KEY_ON_UNAVAILABLE, ARG_VALUES, "WHAT",
 		"error run-unsandboxed", CMD_RUN,
-		"no sandbox to be had: fail (default), or run without one, prompts on" },
+		"no sandbox to be had: error (default), or run-unsandboxed, with prompts on" },
 	{ "as", KEY_AS, ARG_USER, "USER", NULL, MAKES | STORED,
 		"started by root: become USER (default: the owner of the work dir)" },
 	{ "allow-root", KEY_ALLOW_ROOT, ARG_NONE, NULL, NULL,
@@ -278,7 +278,8 @@ void options_print_help(FILE *f, const struct command_row *cmd)
 
 static int usage(struct sbx_error *e, const struct command_row *cmd)
 {
-	sbx_error_remedy(e, "see 'sbx %s --help'", cmd->name);
+	if (e->remedy == NULL)
+		sbx_error_remedy(e, "see 'sbx %s --help'", cmd->name);
 	return -1;
 }
 
@@ -535,14 +536,55 @@ static const struct option_row *row_of(const struct command_row *cmd, int key)
 	return NULL;
 }
 
-static int unknown(char *const *argv, int argc, int c, struct sbx_error *e)
+/* Of several letters in one word getopt stays at the word until the last. */
+static const char *wrong_word(char *const *argv, int argc)
 {
-	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "?";
+	const char *before = optind > 1 && optind <= argc ? argv[optind - 1] : "";
+	bool letter = optopt > 0 && optopt < KEY_PROFILE && before[0] && before[1] != '-';
 
-	if (c == ':')
-		sbx_error_set(e, SBX_E_USAGE, EINVAL, "%s wants an argument", word);
+	if (letter && (before[0] != '-' || before[strlen(before) - 1] != optopt) &&
+		optind < argc)
+		return argv[optind];
+	return before;
+}
+
+/* An agent's option that stands before "--". typed: the words as they were. */
+static void remedy_separator(const struct command_row *cmd, char *const *typed, int argc,
+	const char *wrong, struct sbx_error *e)
+{
+	int at = 1, agent = 0;
+
+	for (; at < argc && typed[at] != wrong; at++)
+		if (agent == 0 && sbx_agent_find(typed[at]))
+			agent = at;
+	if (agent == 0 || at == argc)
+		return;
+	/* generic's command, and its option */
+	if (at == agent + 2 && typed[agent + 1][0] != '-')
+		sbx_error_remedy(e,
+			"what is meant for the agent stands after '--': "
+			"sbx %s %s -- %s %s ...",
+			cmd->name, typed[agent], typed[agent + 1], wrong);
 	else
-		sbx_error_set(e, SBX_E_USAGE, EINVAL, "there is no option %s", word);
+		sbx_error_remedy(e,
+			"what is meant for the agent stands after '--': "
+			"sbx %s %s -- %s ...",
+			cmd->name, typed[agent], wrong);
+}
+
+static int unknown(const struct command_row *cmd, char *const *argv, char *const *typed,
+	int argc, int c, struct sbx_error *e)
+{
+	const char *word = wrong_word(argv, argc);
+
+	if (c == ':') {
+		sbx_error_set(e, SBX_E_USAGE, EINVAL, "%s wants an argument",
+			optind <= argc ? argv[optind - 1] : "?");
+		return -1;
+	}
+	sbx_error_set(e, SBX_E_USAGE, EINVAL, "there is no option %s", word);
+	if (cmd->cmd & LAUNCHES)
+		remedy_separator(cmd, typed, argc, word, e);
 	return -1;
 }
 
@@ -595,16 +637,18 @@ static int parse_head(struct options *o, const struct command_row *cmd, int argc
 {
 	struct option longs[SBX_ARRAY_SIZE(options_rows) + 1];
 	char shorts[SBX_ARRAY_SIZE(options_rows) + 2];
+	SBX_CLEANUP_FREE char **typed = sbx_xcalloc((size_t)argc, sizeof(*typed));
 	int c;
 
 	make_tables(cmd, longs, shorts);
 	optind = 0;
 	opterr = 0;
+	memcpy(typed, argv, (size_t)argc * sizeof(*typed)); /* getopt moves words */
 	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		const struct option_row *r = row_of(cmd, c);
 
 		if (r == NULL)
-			return unknown(argv, argc, c, e);
+			return unknown(cmd, argv, typed, argc, c, e);
 		if (take_checked(o, r, optarg, e) < 0)
 			return -1;
 	}

@@ -3,13 +3,44 @@
 #include "session_store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+/* By what else agents are called. */
+static const struct {
+	const char *word, *name;
+} other_names[] = {
+	{ "cursor", "agent" },
+	{ "cursor-agent", "agent" },
+	{ "kiro-cli", "kiro" },
+	{ "claude-code", "claude" },
+	{ "gemini-cli", "gemini" },
+};
+
+/* Which agent may have been meant, or NULL. */
+static const char *meant(const char *word)
+{
+	size_t n, len = strlen(word);
+	const struct sbx_agent *agents = sbx_agents(&n);
+
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(other_names); i++)
+		if (strcasecmp(other_names[i].word, word) == 0)
+			return other_names[i].name;
+	for (size_t i = 0; i < n; i++)
+		if (strcasecmp(agents[i].name, word) == 0 ||
+			(len >= 3 && strncasecmp(agents[i].name, word, 3) == 0))
+			return agents[i].name;
+	return NULL;
+}
 
 static const struct sbx_agent *unknown_agent(const char *word, struct sbx_error *e)
 {
 	SBX_CLEANUP_FREE char *known = sbx_xstrdup("");
+	const char *maybe = meant(word);
 	const struct sbx_agent *agents;
 	size_t n;
 
@@ -22,8 +53,15 @@ static const struct sbx_agent *unknown_agent(const char *word, struct sbx_error 
 		known = more;
 	}
 	sbx_error_set(e, SBX_E_AGENT_UNKNOWN, EINVAL, "agent '%s' is not known", word);
-	sbx_error_remedy(e, "it is one of: %s; any other command: sbx run generic -- %s",
-		known, word);
+	if (maybe)
+		sbx_error_remedy(e,
+			"did you mean %s? It is one of: %s; any other command: sbx run generic "
+			"-- %s",
+			maybe, known, word);
+	else
+		sbx_error_remedy(e,
+			"it is one of: %s; any other command: sbx run generic -- %s",
+			known, word);
 	return NULL;
 }
 
@@ -119,6 +157,30 @@ static int check_store(const struct sbx_host *h, struct sbx_error *e)
 	return 0;
 }
 
+/* One that was named must be there: what is searched for instead would be another one. */
+static int check_named(const char *bwrap, struct sbx_error *e)
+{
+	struct stat st;
+	int err = 0;
+
+	if (bwrap == NULL)
+		return 0;
+	if (stat(bwrap, &st) < 0)
+		err = errno;
+	else if (!S_ISREG(st.st_mode))
+		err = EINVAL;
+	else if (faccessat(AT_FDCWD, bwrap, X_OK, AT_EACCESS) < 0)
+		err = errno;
+	if (err == 0)
+		return 0;
+	sbx_error_set(e, SBX_E_USAGE, err, "--bwrap: '%s': %s", bwrap,
+		err == EINVAL ? "it is no file" : strerror(err));
+	sbx_error_remedy(e,
+		"name one that can be executed, or leave --bwrap out: the first "
+		"in PATH is used then");
+	return -err;
+}
+
 int prepare(struct prepared *ret, const struct options *o, const struct sbx_agent *agent,
 	struct sbx_error *e)
 {
@@ -127,6 +189,9 @@ int prepare(struct prepared *ret, const struct options *o, const struct sbx_agen
 	int r;
 
 	p.policy.agent = agent->name;
+	r = check_named(o->bwrap, e);
+	if (r < 0)
+		return r;
 	r = sbx_host_read(&p.host, &p.policy, &ho, e);
 	if (r < 0)
 		return r;

@@ -35,6 +35,7 @@ static const char *const code_names[_SBX_CODE_MAX] = {
 	[SBX_E_BWRAP_WRITABLE] = "bwrap-writable",
 	[SBX_E_PROGRAM_MISSING] = "program-missing",
 	[SBX_E_PROGRAM_HIDDEN] = "program-not-visible",
+	[SBX_E_BIND_READ_ONLY] = "bind-read-only",
 	[SBX_E_USER_UNKNOWN] = "user-unknown",
 	[SBX_E_LIMIT] = "limit",
 	[SBX_E_CGROUP] = "cgroup",

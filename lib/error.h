@@ -42,6 +42,7 @@ enum sbx_code {
 	SBX_E_BWRAP_WRITABLE, /* bwrap could be changed by the payload, or by anybody */
 	SBX_E_PROGRAM_MISSING, /* the agent's program or its interpreter was not found */
 	SBX_E_PROGRAM_HIDDEN, /* it lies where nothing may be shown from */
+	SBX_E_BIND_READ_ONLY, /* a bind that may be changed would be read-only all the same */
 	SBX_E_USER_UNKNOWN, /* there is no such user to become */
 	SBX_E_LIMIT, /* a limit is no limit, or above what the caller has */
 	SBX_E_CGROUP, /* there is no control group to limit the sandbox with */

@@ -64,8 +64,14 @@ static int refuse(struct sbx_error *e, enum sbx_code code, const char *what,
 	why = sbx_xasprintf(fmt, arg);
 #pragma GCC diagnostic pop
 	r = sbx_error_set(e, code, 0, "%s '%s' %s", what, path, why);
-	sbx_error_remedy(e, "choose one project directory, for example a subdirectory of "
-			    "your home that holds only that project");
+	if (strcmp(what, "bind") == 0)
+		sbx_error_remedy(e,
+			"bind less: the one file or directory that is needed, apart from "
+			"logins, agents' state and the system's own");
+	else
+		sbx_error_remedy(e,
+			"choose one project directory, for example a subdirectory "
+			"of your home that holds only that project");
 	return r;
 }
 

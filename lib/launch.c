@@ -115,6 +115,24 @@ static void command_line(struct sbx_strv *argv, const char *bwrap, int args_fd,
 		sbx_strv_add(argv, *cmd);
 }
 
+/* bubblewrap.c, MAX_ARGS: of its command line and of what --args names together. */
+#define BWRAP_WORDS_MAX 9000
+
+static int check_words(size_t words, size_t options, struct sbx_error *e)
+{
+	int r;
+
+	if (words + options <= BWRAP_WORDS_MAX)
+		return 0;
+	r = sbx_error_set(e, SBX_E_USAGE, E2BIG,
+		"the command has %zu words too many: bubblewrap takes %d, its own options "
+		"included",
+		words + options - BWRAP_WORDS_MAX, BWRAP_WORDS_MAX);
+	sbx_error_remedy(
+		e, "give it them in a file or on standard input, or in parts (xargs -n)");
+	return r;
+}
+
 static int start_wired(struct sbx_launch *l, struct sbx_argv *a,
 	const struct sbx_resources *res, const struct sbx_plan *plan,
 	const struct sbx_host *h, char *const cmd[], const struct sbx_launch_opts *opts,
@@ -135,6 +153,11 @@ static int start_wired(struct sbx_launch *l, struct sbx_argv *a,
 		return sbx_error_set(e, SBX_E_SYSTEM, r, "memfd: %s", strerror(r));
 	}
 	command_line(&argv, h->bwrap.path, args_fd, image_fd, w, plan, cmd, opts);
+	r = check_words(argv.n, a->args.n, e);
+	if (r < 0) {
+		sbx_strv_done(&argv);
+		return r;
+	}
 	r = fork_child(l,
 		&(struct sbx_child){
 			.opts = opts,

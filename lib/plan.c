@@ -257,10 +257,36 @@ static void add_needs(struct sbx_plan *m, const struct sbx_host *h)
 	}
 }
 
+/* Read-only beats writable. Where that is not the user's own word he has to know. */
+static int check_binds(
+	const struct sbx_plan *m, const struct sbx_host *h, struct sbx_error *e)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct sbx_op *op = &m->ops[i];
+		int r;
+
+		if (op->kind == SBX_OP_BIND || op->pin == SBX_PIN_BIND)
+			continue;
+		for (size_t k = 0; k < h->n_binds; k++) {
+			if (!h->binds[k].rw || strcmp(h->binds[k].real, op->dst) != 0)
+				continue;
+			r = sbx_error_set(e, SBX_E_BIND_READ_ONLY, EROFS,
+				"bind '%s' cannot be made writable: %s", op->dst,
+				op->why);
+			sbx_error_remedy(e,
+				"leave it out, and make the change on the host; what the host "
+				"obeys, and what only may be read, no agent changes");
+			return r;
+		}
+	}
+	return 0;
+}
+
 static int add_user(struct sbx_plan *m, const struct sbx_policy *p,
 	const struct sbx_host *h, struct sbx_error *e)
 {
 	bool rw = p->fs == SBX_FS_RW;
+	int r;
 
 	sbx_mounts_add(m, rw ? SBX_OP_BIND : SBX_OP_RO_BIND, h->workdir.real,
 		h->workdir.real, SBX_PIN_WORKDIR,
@@ -274,7 +300,8 @@ static int add_user(struct sbx_plan *m, const struct sbx_policy *p,
 		if (op)
 			op->pin_index = i;
 	}
-	return sbx_protect_add(m, p, h, e);
+	r = sbx_protect_add(m, p, h, e);
+	return r < 0 ? r : check_binds(m, h, e);
 }
 
 /* ---- environment ---- */

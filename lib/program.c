@@ -177,10 +177,10 @@ static int see_through(char **path, struct sbx_error *e)
 static int hidden(const char *path, const char *real, struct sbx_error *e)
 {
 	int r = sbx_error_set(e, SBX_E_PROGRAM_HIDDEN, EPERM,
-		"%s%s%s cannot be shown inside: it lies with credentials, an agent's state or the "
+		"%s%s%s%s cannot be shown inside: it lies with credentials, an agent's state or the "
 		"system's own files",
-		path, strcmp(path, real) ? " leads to " : "",
-		strcmp(path, real) ? real : "");
+		path, strcmp(path, real) ? ", which leads to " : "",
+		strcmp(path, real) ? real : "", strcmp(path, real) ? "," : "");
 
 	sbx_error_remedy(e,
 		"install it elsewhere, for example in ~/.local/share, in /opt or with 'npm "
