@@ -25,8 +25,7 @@ static void print_words(const char *title, const char *const *words)
 
 static void print_one(const struct sbx_agent *a)
 {
-	printf("%s: %s%s\n", a->name, a->why,
-		a->verified ? "" : " (unverified: never run with this row)");
+	printf("%s: %s%s\n", a->name, a->why, a->verified ? "" : " (unverified)");
 	printf("source: %s\n", source_of(a));
 	if (a->command)
 		printf("command: %s\n", a->command);

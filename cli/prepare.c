@@ -173,7 +173,7 @@ static int check_named(const char *bwrap, struct sbx_error *e)
 		err = errno;
 	if (err == 0)
 		return 0;
-	sbx_error_set(e, SBX_E_USAGE, err, "--bwrap: '%s': %s", bwrap,
+	sbx_error_set(e, SBX_E_NOT_INSTALLED, err, "--bwrap: '%s': %s", bwrap,
 		err == EINVAL ? "it is no file" : strerror(err));
 	sbx_error_remedy(e,
 		"name one that can be executed, or leave --bwrap out: the first "

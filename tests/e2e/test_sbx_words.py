@@ -60,7 +60,7 @@ def test_nor_in_what_verbose_tells(world):
         (["kiro-cli"], "'kiro-cli' is not known", "did you mean kiro?"),
         (["Claude"], "'Claude' is not known", "did you mean claude?"),
         (["xyzzy"], "'xyzzy' is not known", "it is one of: claude,"),
-        (["--bwrap", "/nonexistent", "generic", "--", "true"], "--bwrap: '/nonexistent': No such file", "leave --bwrap out"),
+        (["--bwrap", "/nonexistent", "generic", "--", "true"], "'/nonexistent': No such file", "leave --bwrap out"),
         (["--bwrap", "/etc", "generic", "--", "true"], "--bwrap: '/etc': it is no file", "leave --bwrap out"),
         (["--bind", "/etc", "generic", "--", "true"], "bind '/etc' is a system directory", "bind less:"),
         (["--bind", ".claude", "generic", "--", "true"], "/.claude' cannot be made writable: hooks", "leave it out"),

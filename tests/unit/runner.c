@@ -66,7 +66,8 @@ static int run(const struct job *j)
 		sbx_relay_new(&r, &ro, &e) < 0)
 		return NO_START;
 	if (j->broken)
-		sbx_plan_add(&plan, SBX_OP_FLAG, NULL, "--no-such-option\033]52;c;aGk=\a", "a test");
+		sbx_plan_add(&plan, SBX_OP_FLAG, NULL, "--no-such-option\033]52;c;aGk=\a",
+			"a test");
 	sbx_relay_prepare(r, &o);
 	if (sbx_launch_start(&l, &plan, &h, cmd, &o, &e) == 0)
 		code = relay(&l, r, j->timeout);

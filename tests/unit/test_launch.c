@@ -185,10 +185,11 @@ static void what_outlives_bwrap_is_killed(void **state)
 	struct sbx_exit x;
 	struct pollfd gone = { .events = POLLIN };
 
-	write_fake(w, "fd=$(tr '\\0' '\\n' </proc/self/fd/$2 | sed -n '/json-status-fd/{n;p}')\n"
-		      "sleep 1000 >/dev/null 2>&1 &\n"
-		      "printf '{\"child-pid\": %d }\\n' $! >/proc/self/fd/$fd\n"
-		      "eval \"head -c1 <&$6\" >/dev/null");
+	write_fake(w,
+		"fd=$(tr '\\0' '\\n' </proc/self/fd/$2 | sed -n '/json-status-fd/{n;p}')\n"
+		"sleep 1000 >/dev/null 2>&1 &\n"
+		"printf '{\"child-pid\": %d }\\n' $! >/proc/self/fd/$fd\n"
+		"eval \"head -c1 <&$6\" >/dev/null");
 	assert_int_equal(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e), 0);
 	while (l.child_pidfd < 0) {
 		struct pollfd p = { .fd = l.status_fd, .events = POLLIN };

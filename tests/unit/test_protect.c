@@ -69,11 +69,59 @@ static void a_repository_is_made_only_where_allowed(void **state)
 	sbx_host_done(&h);
 }
 
+static void a_bind_that_would_not_be_writable_is_refused(void **state)
+{
+	static const struct {
+		const char *path;
+		bool rw;
+		enum sbx_fs fs;
+		bool refused;
+	} rows[] = {
+		{ "/w/p/.claude", true, SBX_FS_RW, true },
+		{ "/w/p/.git/hooks", true, SBX_FS_RW, true },
+		{ "/w/p", true, SBX_FS_RO, true },
+		{ "/w/p/.claude", false, SBX_FS_RW, false },
+		{ "/w/p/src", true, SBX_FS_RO, false },
+		{ "/w/p", true, SBX_FS_RW, false },
+		{ "/w/p/.claude", true, SBX_FS_RO, false }, /* nothing is in its way */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SBX_ARRAY_SIZE(rows); i++) {
+		struct sbx_policy p = { .fs = rows[i].fs };
+		struct sbx_plan plan = { 0 };
+		struct sbx_error e = { 0 };
+		struct sbx_host h;
+		int r;
+
+		t_host_debian(&h, "/w/p");
+		t_host_dir(&h, "/w/p/.git");
+		t_host_dir(&h, "/w/p/.git/hooks");
+		t_host_dir(&h, "/w/p/.claude");
+		h.binds = sbx_xcalloc(1, sizeof(*h.binds));
+		h.binds[0] = (struct sbx_opened){
+			.real = sbx_xstrdup(rows[i].path), .fd = -1, .rw = rows[i].rw
+		};
+		h.n_binds = 1;
+		r = sbx_plan_build(&plan, &p, &h, &e);
+		assert_int_equal(r < 0, rows[i].refused);
+		if (rows[i].refused) {
+			assert_int_equal(e.code, SBX_E_BIND_READ_ONLY);
+			assert_non_null(strstr(e.message, rows[i].path));
+			assert_non_null(e.remedy);
+		}
+		sbx_plan_done(&plan);
+		sbx_error_done(&e);
+		sbx_host_done(&h);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(absent_protected_paths_are_reserved),
 		cmocka_unit_test(a_repository_is_made_only_where_allowed),
+		cmocka_unit_test(a_bind_that_would_not_be_writable_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
