@@ -85,6 +85,8 @@ struct command_row {
 	const char *notes; /* after the options; or NULL */
 };
 
+/* options_table.c */
+#define OPTIONS_MAX 64
 extern const struct option_row options_rows[];
 extern const size_t options_n_rows;
 extern const struct command_row options_commands[];

@@ -81,8 +81,9 @@ int sbx_wrap(struct sbx_wrapped *ret, char *const cmd[], const struct sbx_policy
 	struct sbx_host h;
 	int r = refuse_cgroup(p, e);
 
-	if (r == 0)
-		r = sbx_host_read(&h, p, opts, e);
+	if (r < 0)
+		return r;
+	r = sbx_host_read(&h, p, opts, e);
 	if (r < 0)
 		return r;
 	r = sbx_plan_build(&plan, p, &h, e);

@@ -528,6 +528,7 @@ static void one_that_removes_for_ever_is_an_error(void **state)
 	struct sbx_keeper k;
 	struct sbx_error e = { 0 };
 
+	assert_true(fd >= 0);
 	assert_int_equal(sbx_keeper_start(&k, &w->plan, &w->h, &e), -EBUSY);
 	assert_int_equal(e.code, SBX_E_RESERVE);
 	assert_non_null(e.remedy);
