@@ -5,6 +5,7 @@
 #include "filter.h"
 #include "init.h"
 #include "mountns.h"
+#include "reserved.h"
 #include "resources.h"
 
 #include <errno.h>
@@ -264,8 +265,10 @@ int sbx_launch_start(struct sbx_launch *ret, const struct sbx_plan *plan,
 		sbx_cgroup_end(&l.cgroup, KILL_MS);
 		return r;
 	}
-	r = sbx_resources_open(
-		&res, plan, h, sbx_host_has_option(h, "--bind-fd"), opts->skip_filter, e);
+	r = sbx_reserved_check(plan, h, e);
+	if (r == 0)
+		r = sbx_resources_open(&res, plan, h, sbx_host_has_option(h, "--bind-fd"),
+			opts->skip_filter, e);
 	if (r == 0)
 		r = sbx_argv_render(&a, plan, res.fds, e);
 	if (r == 0)

@@ -1,9 +1,11 @@
 #include "reserved.h"
 
 #include "keeper.h"
+#include "look.h"
 #include "path.h"
 #include "protect.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -55,13 +57,44 @@ static const struct sbx_protected *row_of(const struct sbx_host *h, const char *
 	return row;
 }
 
+static bool stands(const struct sbx_host *h, const char *path)
+{
+	const struct sbx_protected *row = row_of(h, path);
+
+	return row && sbx_keeper_stands(AT_FDCWD, path, row->reserve, row->text);
+}
+
 void sbx_reserved_confirm(struct sbx_host *h)
 {
 	for (size_t i = 0; i < h->n_facts; i++) {
-		struct sbx_fact *f = &h->facts[i];
-		const struct sbx_protected *row = f->reserved ? row_of(h, f->path) : NULL;
+		SBX_CLEANUP_FREE char *path = NULL, *dir = NULL;
 
-		f->reserved = row && sbx_keeper_stands(
-					     AT_FDCWD, f->path, row->reserve, row->text);
+		if (!h->facts[i].reserved || stands(h, h->facts[i].path))
+			continue;
+		/* Its keeper may have removed it meanwhile. */
+		path = sbx_xstrdup(h->facts[i].path);
+		dir = sbx_path_parent(path);
+		sbx_look_protected(h, dir, strrchr(path, '/') + 1);
+		h->facts[i].reserved = h->facts[i].reserved && stands(h, path);
 	}
+}
+
+int sbx_reserved_check(
+	const struct sbx_plan *plan, const struct sbx_host *h, struct sbx_error *e)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct sbx_op *op = &plan->ops[i];
+		int r;
+
+		if (op->kind != SBX_OP_RO_BIND || op->reserve != SBX_RESERVE_NONE ||
+			sbx_plan_base(h, op->pin) == NULL || !stands(h, op->src))
+			continue;
+		r = sbx_error_set(e, SBX_E_PATH_CHANGED, EEXIST,
+			"'%s' came to be while the sandbox was being prepared: another "
+			"one's placeholder",
+			op->src);
+		sbx_error_remedy(e, "run it again: it will be protected as it is now");
+		return r;
+	}
+	return 0;
 }

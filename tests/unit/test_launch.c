@@ -1,5 +1,6 @@
 /* The launch against stand-ins for bwrap, each a small script with one defect, and the
  * hygiene between fork and exec as a child program sees it. */
+#include "keeper_mark.h"
 #include "t.h"
 
 #include <errno.h>
@@ -274,6 +275,32 @@ static void uid_0_of_any_namespace_is_refused(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* The facts are older than what another sandbox has put there since. */
+static void anothers_placeholder_is_not_taken_for_the_hosts_own(void **state)
+{
+	struct world *w = *state;
+	SBX_CLEANUP_FREE char *claude = sbx_xasprintf("%s/.claude", w->dir);
+	const struct timespec times[2] = { { .tv_sec = KEEPER_MARK },
+		{ .tv_sec = KEEPER_MARK } };
+	struct sbx_launch_opts o = options();
+	struct sbx_error e = { 0 };
+	struct sbx_launch l;
+	struct sbx_exit x;
+
+	free(w->h.workdir.real);
+	w->h.workdir.real = sbx_xstrdup(w->dir);
+	free(w->h.bwrap.path);
+	w->h.bwrap.path = sbx_xstrdup("/usr/bin/true");
+	assert_int_equal(mkdir(claude, 0755), 0);
+	sbx_plan_add(&w->plan, SBX_OP_RO_BIND, claude, claude, "x")->pin =
+		SBX_PIN_WORKDIR;
+	free(output_of(w, 0, &x)); /* the host's own */
+	assert_int_equal(utimensat(AT_FDCWD, claude, times, 0), 0);
+	assert_int_equal(sbx_launch_start(&l, &w->plan, &w->h, cmd, &o, &e), -EEXIST);
+	assert_int_equal(e.code, SBX_E_PATH_CHANGED);
+	sbx_error_done(&e);
+}
+
 static void expect_writable(const struct world *w)
 {
 	struct sbx_launch_opts o = options();
@@ -452,6 +479,7 @@ int main(void)
 		WORLD_TEST(what_outlives_bwrap_is_killed),
 		WORLD_TEST(setuid_and_root_are_refused),
 		WORLD_TEST(uid_0_of_any_namespace_is_refused),
+		WORLD_TEST(anothers_placeholder_is_not_taken_for_the_hosts_own),
 		WORLD_TEST(a_bwrap_that_others_write_to_is_refused),
 		WORLD_TEST(a_bwrap_of_the_payloads_is_refused),
 		WORLD_TEST(only_the_plans_environment_is_passed),
