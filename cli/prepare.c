@@ -165,12 +165,10 @@ static int check_named(const char *bwrap, struct sbx_error *e)
 
 	if (bwrap == NULL)
 		return 0;
-	if (stat(bwrap, &st) < 0)
+	if (stat(bwrap, &st) < 0 || faccessat(AT_FDCWD, bwrap, X_OK, AT_EACCESS) < 0)
 		err = errno;
 	else if (!S_ISREG(st.st_mode))
 		err = EINVAL;
-	else if (faccessat(AT_FDCWD, bwrap, X_OK, AT_EACCESS) < 0)
-		err = errno;
 	if (err == 0)
 		return 0;
 	sbx_error_set(e, SBX_E_NOT_INSTALLED, err, "--bwrap: '%s': %s", bwrap,

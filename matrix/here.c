@@ -42,13 +42,17 @@ static int name_world(struct scene *s, const char *home, struct sbx_error *e)
 	char *work = realpath(".", NULL);
 	uint64_t rnd;
 
-	if (work == NULL)
-		return sbx_error_set(e, SBX_E_PATH_INVALID, errno,
+	if (work == NULL) {
+		sbx_error_set(e, SBX_E_PATH_INVALID, errno,
 			"the current directory cannot be resolved: %m");
+		return -EINVAL;
+	}
 	s->tree.work = work;
 	s->tree.home = sbx_xstrdup(home);
-	if (getrandom(&rnd, sizeof(rnd), 0) != sizeof(rnd))
-		return sbx_error_set(e, SBX_E_SYSTEM, errno, "getrandom: %m");
+	if (getrandom(&rnd, sizeof(rnd), 0) != sizeof(rnd)) {
+		sbx_error_set(e, SBX_E_SYSTEM, errno, "getrandom: %m");
+		return -EIO;
+	}
 	snprintf(s->nonce, sizeof(s->nonce), "sbx%016llx", (unsigned long long)rnd);
 	s->root = sbx_xasprintf("%s/.%s", work, s->nonce);
 	s->probe = sbx_xasprintf("%s/sbx-probe", s->root);
