@@ -9,8 +9,7 @@
 /* Where the row comes from. */
 static const char *source_of(const struct sbx_agent *a)
 {
-	(void)a;
-	return "built in";
+	return a->source ? a->source : "built in";
 }
 
 static void print_words(const char *title, const char *const *words)
@@ -59,8 +58,8 @@ static void print_table(const struct sbx_agent *agents, size_t n)
 			a->verified ? "yes" : "unverified");
 	}
 	puts("\n'sbx agents NAME' shows its paths and variables. unverified: that row is from the\n"
-	     "agent's documentation, and the agent itself has not been run with it; 'sbx doctor NAME'\n"
-	     "tries it here.");
+	     "agent's documentation, and the agent itself has not been run with it; 'sbx agents\n"
+	     "--check NAME' tries it here.");
 }
 
 static json_t *names(const char *const *words)

@@ -1,4 +1,5 @@
 /* sbx: dispatch over a table of subcommands. */
+#include "agents_user.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -37,10 +38,14 @@ static int print_help(const struct command_row *cmd)
 
 static int dispatch(const struct options *o, const struct command_row *cmd)
 {
+	struct sbx_error e = { 0 };
+
 	if (o->help)
 		return print_help(cmd);
 	if (o->version)
 		return print_version();
+	if (!(o->cmd & (CMD_COMPLETION | CMD_FDS)) && agents_user_load(&e) < 0)
+		return cli_complain(&e);
 	for (size_t i = 0; i < SBX_ARRAY_SIZE(commands); i++)
 		if (commands[i].cmd == o->cmd)
 			return commands[i].run(o);

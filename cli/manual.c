@@ -111,5 +111,5 @@ void manual_print(void)
 	     "$XDG_STATE_HOME/sbx/sessions.db\n"
 	     "The sessions; by default below ~/.local/state. An sqlite database, private to the user.\n"
 	     ".SH SEE ALSO\n"
-	     "bwrap(1); sbx\\-verify proves on this machine that the sandbox holds.");
+	     "sbx\\-agents(5), sbx\\-security(7), bwrap(1); sbx\\-verify proves on this machine that the sandbox holds.");
 }

@@ -262,19 +262,28 @@ static const char *const credential_dirs[] = {
 	NULL,
 };
 
+static const struct sbx_agent *table = agents;
+static size_t n_table = SBX_ARRAY_SIZE(agents);
+
+void sbx_agents_use(const struct sbx_agent *rows, size_t n)
+{
+	table = rows;
+	n_table = n;
+}
+
 const struct sbx_agent *sbx_agents(size_t *ret_n)
 {
-	*ret_n = SBX_ARRAY_SIZE(agents);
-	return agents;
+	*ret_n = n_table;
+	return table;
 }
 
 const struct sbx_agent *sbx_agent_find(const char *name)
 {
 	if (name == NULL)
 		name = "generic";
-	for (size_t i = 0; i < SBX_ARRAY_SIZE(agents); i++)
-		if (strcmp(agents[i].name, name) == 0)
-			return &agents[i];
+	for (size_t i = 0; i < n_table; i++)
+		if (strcmp(table[i].name, name) == 0)
+			return &table[i];
 	return NULL;
 }
 

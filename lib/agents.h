@@ -67,12 +67,16 @@ struct sbx_agent {
 	const struct sbx_agent_resume *resume; /* NULL: it has no conversations */
 	bool verified; /* false: documentation only, never run by us */
 	const char *why;
+	const char *source; /* the file it is from; NULL: built in */
 };
 
 /* The row, borrowed; NULL when there is none. */
 SBX_PUBLIC const struct sbx_agent *sbx_agent_find(const char *name);
 /* All rows, borrowed; *ret_n of them. */
 SBX_PUBLIC const struct sbx_agent *sbx_agents(size_t *ret_n);
+/* Other rows instead of those that are built in; borrowed, and "generic" is among them. Before
+ * anything else asks for one. */
+SBX_PUBLIC void sbx_agents_use(const struct sbx_agent *rows, size_t n);
 SBX_PUBLIC const char *sbx_path_mode_name(enum sbx_path_mode mode);
 
 /* Below HOME, of no agent: secrets, and what the host runs by itself. No work dir may lie in

@@ -154,4 +154,4 @@ def test_json_is_a_short_form(world):
     rows = {r["name"]: r["verified"] for r in json.loads(short.stdout)}
     assert {n for n, verified in rows.items() if not verified} == {"agent", "kiro"}
     assert pathlib.Path(world.sbx).exists()
-    assert world.run("agents").stdout.count("unverified") == 2
+    assert world.run("agents").stdout.count("unverified\n") == 2
