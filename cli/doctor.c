@@ -54,6 +54,10 @@ static bool check_workdir(struct doctor *d, struct prepared *ret)
 			ret->host.workdir.real);
 		return true;
 	}
+	if (e.code == SBX_E_NOT_INSTALLED) { /* --bwrap; no other directory helps */
+		checks_add_error(&d->checks, CHECK_FAIL, NULL, "bwrap", &e);
+		return false;
+	}
 	checks_add_error(&d->checks, CHECK_FAIL, NULL, "work dir", &e);
 	d->scratch = sbx_xstrdup("/var/tmp/sbx-doctor-XXXXXX");
 	if (mkdtemp(d->scratch) == NULL) {

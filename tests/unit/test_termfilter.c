@@ -183,7 +183,8 @@ static void questions_are_noted(void **state)
 		assert_int_equal(f.reports, 0);
 	}
 	f = (struct sbx_termfilter){ 0 };
-	sbx_termfilter_run(&f, "what? \033[31m\033[?1003h", 22, out);
+	sbx_termfilter_run(&f, "what? \033[31m\033[?1003h",
+		strlen("what? \033[31m\033[?1003h"), out);
 	assert_false(f.asks);
 	sbx_termfilter_run(&f, "\033[5n\033[05n", 9, out);
 	assert_true(f.asks);
