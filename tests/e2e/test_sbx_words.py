@@ -89,7 +89,7 @@ def test_a_program_behind_a_link_is_told_in_a_sentence(world):
     os.symlink(world.home / ".ssh" / "tool", world.work / "tool")
     world.own()
     result = world.run("run", "generic", "--", "./tool")
-    assert f"/work/tool, which leads to {world.home}/.ssh/tool, cannot be shown inside" in result.stderr
+    assert f"{world.work}/tool, which leads to {world.home}/.ssh/tool, cannot be shown inside" in result.stderr
 
 
 def test_as_many_words_as_bwrap_takes(world):
