@@ -3,6 +3,7 @@
 #include "evidence.h"
 #include "flight.h"
 #include "native.h"
+#include "path.h"
 #include "program.h"
 
 #include <errno.h>
@@ -113,6 +114,16 @@ static void add_rules(
 	free(take_targets->v);
 }
 
+/* Another table may name anything; only our own directory is written to. */
+static bool stays_ours(const struct here *h, const char *op, const struct here_targets *t)
+{
+	for (size_t i = 0; i < t->n && strcmp(op, "create") == 0; i++)
+		if (t->v[i].args[0] == NULL ||
+			!sbx_path_is_beneath(t->v[i].args[0], h->scene.root))
+			return false;
+	return true;
+}
+
 static int make_rules(struct here *h, const struct table *t, const struct selection *sel,
 	struct sbx_error *e)
 {
@@ -129,6 +140,12 @@ static int make_rules(struct here *h, const struct table *t, const struct select
 		if (here_targets_find(&targets, t->rules[i].role, &use) < 0)
 			return sbx_error_set(e, SBX_E_USAGE, EINVAL, "%s: no role %s",
 				t->rules[i].id, t->rules[i].role);
+		if (!stays_ours(h, t->rules[i].op, &targets)) {
+			here_targets_done(&targets);
+			return sbx_error_set(e, SBX_E_USAGE, EINVAL,
+				"%s: '%s' is no act for a world that is not ours",
+				t->rules[i].id, t->rules[i].op);
+		}
 		if (selection_has(sel, &t->rules[i]))
 			add_rules(h, &t->rules[i], &targets);
 		else
@@ -196,7 +213,7 @@ void here_evidence(struct acts *a)
 		act->obs.host = evidence_effect(act->rule->op, act->args.v, a->token);
 	}
 	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->v[i].rule->op, "create") == 0)
+		if (strcmp(a->v[i].rule->op, "create") == 0 && a->v[i].obs.host > 0)
 			unlink(a->v[i].args.v[0]);
 }
 

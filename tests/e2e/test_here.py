@@ -191,12 +191,15 @@ def test_a_place_that_is_no_project(own, where):
     assert own.look() == before
 
 
-def test_an_unknown_table_is_refused_before_anything_is_done(own):
+@pytest.mark.parametrize("rule", ["append {home}/.bashrc", "create {home}/.bashrc", "create @here_keys"])
+def test_a_table_that_would_write_is_refused_before_anything_is_done(own, rule):
+    before = own.look()
     table = own.top / "own.tbl"
-    table.write_text("bad * append ~/.bashrc ok none:x [S1] would write\n")
+    table.write_text(f"bad * {rule.format(home=own.home)} ok none:x [S1] would write\n")
     result = own.run("--expect", table)
     assert result.status == 3
     assert "no act for a world that is not ours" in result.err
+    assert own.look() == before
 
 
 @pytest.mark.skipif(not ROOT, reason="only root can leave out whose world it is")
