@@ -159,24 +159,41 @@ static void add_path(
 	one->args[1] = identity_of(path);
 }
 
-/* Owned; NULL when it has no meaning here. */
-static char *expand(const char *pattern, const struct scene *s)
+/* What glob() takes for these characters and no others. Owned. */
+static char *quoted(const char *path)
 {
-	SBX_CLEANUP_FREE char *name = NULL;
-	const char *value;
-	size_t len;
+	char *out = sbx_xcalloc(2 * strlen(path) + 1, 1), *w = out;
 
-	if (pattern[0] == '~')
-		return sbx_xasprintf("%s%s", s->tree.home, pattern + 1);
-	if (pattern[0] == '%')
-		return sbx_xasprintf("%s%s", s->tree.work, pattern + 1);
-	if (pattern[0] != '$')
+	for (; *path; path++) {
+		if (strchr("*?[\\", *path))
+			*w++ = '\\';
+		*w++ = *path;
+	}
+	return out;
+}
+
+/* Owned; NULL when it has no meaning here. for_glob: only the pattern's own signs are some. */
+static char *expand(const char *pattern, const struct scene *s, bool for_glob)
+{
+	SBX_CLEANUP_FREE char *name = NULL, *begin = NULL;
+	const char *value = NULL;
+	size_t len = 1;
+
+	if (pattern[0] == '~') {
+		value = s->tree.home;
+	} else if (pattern[0] == '%') {
+		value = s->tree.work;
+	} else if (pattern[0] == '$') {
+		len = strcspn(pattern, "/");
+		name = sbx_xasprintf("%.*s", (int)(len - 1), pattern + 1);
+		value = scene_env(s, name);
+	} else {
 		return sbx_xstrdup(pattern);
-	len = strcspn(pattern, "/");
-	name = sbx_xasprintf("%.*s", (int)(len - 1), pattern + 1);
-	value = scene_env(s, name);
-	return value && value[0] == '/' ? sbx_xasprintf("%s%s", value, pattern + len)
-					: NULL;
+	}
+	if (value == NULL || value[0] != '/')
+		return NULL;
+	begin = for_glob ? quoted(value) : sbx_xstrdup(value);
+	return sbx_xasprintf("%s%s", begin, pattern + len);
 }
 
 static void add_pattern(
@@ -184,7 +201,7 @@ static void add_pattern(
 {
 	const bool only_there = pattern[0] == '?';
 	const bool project = pattern[only_there] == '%';
-	SBX_CLEANUP_FREE char *path = expand(pattern + only_there, s);
+	SBX_CLEANUP_FREE char *path = expand(pattern + only_there, s, only_there);
 	glob_t found = { 0 };
 
 	if (path == NULL)
@@ -193,7 +210,6 @@ static void add_pattern(
 		add_path(t, s, path, project);
 		return;
 	}
-	/* A HOME with a star in its name finds nothing but itself. */
 	if (glob(path, 0, NULL, &found) != 0)
 		return;
 	for (size_t i = 0; i < found.gl_pathc; i++)

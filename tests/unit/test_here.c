@@ -123,6 +123,21 @@ static void what_lies_in_the_work_dir_is_the_project(void **state)
 	world.tree.work = work;
 }
 
+static void a_home_may_be_called_anything(void **state)
+{
+	char *home = world.tree.home;
+	struct here_targets t;
+
+	(void)state;
+	make("odd[h]*me/.ssh/id_rsa");
+	world.tree.home = sbx_xasprintf("%s/odd[h]*me", top);
+	find(&t, "@here_keys");
+	assert_non_null(target(&t, "~/.ssh/id_rsa"));
+	here_targets_done(&t);
+	free(world.tree.home);
+	world.tree.home = home;
+}
+
 static void of_many_only_the_first_are_taken(void **state)
 {
 	struct here_targets t;
@@ -166,6 +181,7 @@ int main(void)
 		cmocka_unit_test(the_table_is_whole),
 		cmocka_unit_test(files_are_found_and_absent_ones_said),
 		cmocka_unit_test(what_lies_in_the_work_dir_is_the_project),
+		cmocka_unit_test(a_home_may_be_called_anything),
 		cmocka_unit_test(of_many_only_the_first_are_taken),
 		cmocka_unit_test(only_unnamed_variables_are_looked_at),
 		cmocka_unit_test(an_unknown_role_is_none),
